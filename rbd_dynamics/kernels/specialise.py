@@ -65,7 +65,8 @@ def _no_such_algorithm(model: Model, name: str, known: Mapping[str, Entry], entr
         hint = f"it is of a frame, as in '{base}:{(model.frame_names or ['FRAME'])[-1]}'; "
     shown = {key: of for key, of in known.items() if not key.endswith(_ALONG)}
     names = ", ".join(f"{key}:FRAME" if of.of == "frame" else key for key, of in shown.items())
-    return f"no algorithm named {name!r}; {hint}known: {names}; some also with {_ALONG}"
+    also = f"; some also with {_ALONG}" if len(shown) < len(known) else ""
+    return f"no algorithm named {name!r}; {hint}known: {names}{also}"
 
 
 def function_of(
