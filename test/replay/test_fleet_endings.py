@@ -89,6 +89,7 @@ def end_early(archive, output, after, ending, *more):
     return process.returncode, errors.strip().splitlines(), done_in(output)
 
 
+@pytest.mark.wide  # it failed once of two runs beside others, by what it finds in the output: to be understood
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 @pytest.mark.parametrize(("after", "ending"), table(
     [(after, ending) for ending in ("two SIGINT", "SIGTERM", "SIGKILL") for after in range(COUNT)],
