@@ -42,10 +42,11 @@ def done_in(output: Path) -> dict[str, int]:
     return {path.parent.name: path.stat().st_mtime_ns for path in output.glob("*/state.json")}
 
 
-def waited_for(what, process) -> None:
+def waited_for(what, process=None) -> None:
+    """process: that has to go on meanwhile."""
     end = time.monotonic() + PATIENCE
     while not what():
-        assert process.poll() is None or what(), process.communicate()
+        assert process is None or process.poll() is None or what(), process.communicate()
         assert time.monotonic() < end, "nothing came"
         time.sleep(0.02)
 
@@ -85,11 +86,10 @@ def end_early(archive, output, after, ending, *more):
     else:
         process.send_signal(signal.SIGTERM if ending == "SIGTERM" else signal.SIGKILL)
     _, errors = process.communicate(timeout=PATIENCE)
-    waited_for(lambda: not any(map(lives, children)), process)
+    waited_for(lambda: not any(map(lives, children)))  # a moment after it, some of them
     return process.returncode, errors.strip().splitlines(), done_in(output)
 
 
-@pytest.mark.wide  # it failed once of two runs beside others, by what it finds in the output: to be understood
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 @pytest.mark.parametrize(("after", "ending"), table(
     [(after, ending) for ending in ("two SIGINT", "SIGTERM", "SIGKILL") for after in range(COUNT)],
