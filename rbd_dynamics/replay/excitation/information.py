@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.model.passive_forces import COULOMB_SPEED
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
+from rbd_dynamics.replay.identification.joint_columns import BY_LOAD, FALLS, largest_inertia
 from rbd_dynamics.replay.identification.samples import dof_names, torque_unit
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 Criterion = Literal["gain", "condition"]
 OWN = ("offset", "coulomb", "viscous")
+TINY = 1e-18  # (rad/s^2)^2
 ROUNDING = 1e-14  # of the largest eigenvalue of the information
 STEP = 1e-5  # of differences by position; the regressor is quadratic in velocities, linear in accelerations
 
@@ -76,10 +78,32 @@ class Information:
         own[:, joints, joints] = np.stack([np.ones_like(v), np.tanh(v / COULOMB_SPEED), v], axis=-1)
         return np.concatenate([base, own.reshape(count, nv, -1)], axis=2)
 
-    def gram(self, q: Array, v: Array, a: Array) -> Array:
-        """G (p, p) of samples that are independent."""
-        weighted = (self.columns(q, v, a) / self.noise[:, None]).reshape(-1, len(self.parameters.scale))
-        return weighted.T @ weighted
+    def covariance(self, q: Array, v: Array, a: Array, samples: float) -> tuple[Array, Array]:
+        """D G D (p, p) of independent samples, and the covariance of x / D once they are known.
+
+        samples: how many each row stands for. The covariance also has in it what `InertiaIdentifier` finds besides: a
+        rotor of each joint, and friction that falls with speed or grows with the torque (`JointColumns`).
+        """
+        more, scale = self._more(q, v, a)
+        weighted = np.concatenate([self.columns(q, v, a), more], axis=2) / self.noise[:, None]
+        rows = weighted.reshape(-1, weighted.shape[2]) * np.concatenate([self.parameters.scale, scale])
+        gram, count = samples * rows.T @ rows, len(self.parameters.scale)
+        return gram[:count, :count], np.linalg.inv(np.eye(len(gram)) + gram)[:count, :count]
+
+    def _more(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Columns (N, nv, k) of what no description holds but rotors, and their scales (k,)."""
+        count, nv = v.shape
+        if not self.friction:
+            return np.zeros((count, nv, 0)), np.zeros(0)
+        torque, level = self.robot.inverse_dynamics(q, v, a), np.tanh(v / COULOMB_SPEED)
+        own = [a, *(level * np.exp(-np.square(v / speed)) for speed in FALLS), level * np.abs(torque)]
+        size = np.sqrt(np.square(torque).mean(axis=0))
+        rotor = np.minimum(size / np.sqrt(np.square(a).mean(axis=0) + TINY), largest_inertia(self.robot))
+        scale = [rotor * self._errors.apart, *[size] * len(FALLS), np.full(nv, BY_LOAD)]
+        joints = np.arange(nv)
+        found = np.zeros((count, nv, nv, len(own)))
+        found[:, joints, joints] = np.stack(own, axis=-1)
+        return found.reshape(count, nv, -1), np.stack(scale, axis=-1).ravel()
 
     def value(self, criterion: Criterion, motion: Array, samples: float) -> tuple[float, Array]:
         """What is to be small, and its gradient by the motion (3, N, nv): minus the gain, or the condition's logarithm.
