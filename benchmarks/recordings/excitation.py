@@ -103,7 +103,7 @@ def against(urdf: Path, played: Path, basis: Fourier) -> None:
     base = information.parameters.base
     # as many samples for both
     each = options.rate * basis.period / motion.shape[1]
-    gram, _ = information.covariance(*motion, each)
+    gram, _ = information.covariance(motion, each)
     gain = float(np.linalg.slogdet(np.eye(len(gram)) + gram)[1] / (2.0 * len(gram)))
     print(f"{played.stem}, {motion.shape[1] / rate:.1f} s; condition number, with friction; errors")
     print(f"played: {condition_number(columns[:, :, :base]):.4g}, {condition_number(columns):.4g}; 1")

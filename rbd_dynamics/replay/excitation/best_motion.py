@@ -173,7 +173,7 @@ class _Setting:
         columns = self.information.columns(*motion)
         parameters = self.information.parameters
         each = self.options.rate * self.basis.duration * self.options.periods / motion.shape[1]
-        scaled, covariance = self.information.covariance(*motion, each)
+        scaled, covariance = self.information.covariance(motion, each)
         errors = parameters.scale * np.sqrt(np.diag(covariance))
         expected = tuple(
             Estimate.of(name, value, error, QUANTILE, unit, bool(error < KNOWN * scale))

@@ -78,14 +78,14 @@ class Information:
         own[:, joints, joints] = np.stack([np.ones_like(v), np.tanh(v / COULOMB_SPEED), v], axis=-1)
         return np.concatenate([base, own.reshape(count, nv, -1)], axis=2)
 
-    def covariance(self, q: Array, v: Array, a: Array, samples: float) -> tuple[Array, Array]:
+    def covariance(self, motion: Array, samples: float) -> tuple[Array, Array]:
         """D G D (p, p) of independent samples, and the covariance of x / D once they are known.
 
-        samples: how many each row stands for. The covariance also has in it what `InertiaIdentifier` finds besides: a
+        motion: q, v, a (3, N, nv). samples: how many each row stands for. The covariance also has in it what `InertiaIdentifier` finds besides: a
         rotor of each joint, and friction that falls with speed or grows with the torque (`JointColumns`).
         """
-        more, scale = self._more(q, v, a)
-        weighted = np.concatenate([self.columns(q, v, a), more], axis=2) / self.noise[:, None]
+        more, scale = self._more(*motion)
+        weighted = np.concatenate([self.columns(*motion), more], axis=2) / self.noise[:, None]
         rows = weighted.reshape(-1, weighted.shape[2]) * np.concatenate([self.parameters.scale, scale])
         gram, count = samples * rows.T @ rows, len(self.parameters.scale)
         return gram[:count, :count], np.linalg.inv(np.eye(len(gram)) + gram)[:count, :count]
