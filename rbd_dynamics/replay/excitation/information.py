@@ -81,8 +81,9 @@ class Information:
     def covariance(self, motion: Array, samples: float) -> tuple[Array, Array]:
         """D G D (p, p) of independent samples, and the covariance of x / D once they are known.
 
-        motion: q, v, a (3, N, nv). samples: how many each row stands for. The covariance also has in it what `InertiaIdentifier` finds besides: a
-        rotor of each joint, and friction that falls with speed or grows with the torque (`JointColumns`).
+        motion: q, v, a (3, N, nv). samples: how many each row stands for. The covariance also has in it what
+        `InertiaIdentifier` finds besides: a rotor of each joint, and friction that falls with speed or grows with the
+        torque (`JointColumns`).
         """
         more, scale = self._more(*motion)
         weighted = np.concatenate([self.columns(*motion), more], axis=2) / self.noise[:, None]
