@@ -78,9 +78,7 @@ def play(
         end = time.monotonic() + patience
         while not publisher.get_subscription_count():
             if time.monotonic() > end:
-                others = _topics(node)
-                hint = f"; subscribed are {', '.join(others)}" if others else ": is the node running?"
-                raise ValueError(f"waited {patience:g} s in vain for a subscriber of {topic}{hint}")
+                raise ValueError(f"waited {patience:g} s in vain for a subscriber of {topic}{others(node)}")
             time.sleep(LOOK_PERIOD)
         words = Words(node, spin, topic)
         before = words.first()
@@ -167,7 +165,9 @@ def trajectory_message(waypoints: Waypoints) -> JointTrajectory:
     return message
 
 
-def _topics(node: Node) -> list[str]:
-    """Those of trajectories that somebody subscribes to."""
+def others(node: Node) -> str:
+    """The end of a sentence about a topic that nobody subscribes to: those of trajectories that somebody does."""
     kind = "trajectory_msgs/msg/JointTrajectory"
-    return [name for name, kinds in node.get_topic_names_and_types() if kind in kinds and node.count_subscribers(name)]
+    known = node.get_topic_names_and_types()
+    names = [name for name, kinds in known if kind in kinds and node.count_subscribers(name)]
+    return f"; subscribed are {', '.join(names)}" if names else ": is the node running?"
