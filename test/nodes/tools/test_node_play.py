@@ -19,6 +19,7 @@ from rbd_dynamics.cli import main
 from rbd_dynamics.replay import excitation
 
 pytestmark = needs_ros
+ONE_POINT = "joint_names: [a]\npoints: [{{positions: [{}], time_from_start: {{sec: 1}}}}]\n"
 
 
 @pytest.fixture(scope="module")
@@ -174,13 +175,9 @@ def test_a_topic_that_nobody_listens_to_is_told_with_those_that_somebody_does(ro
 @pytest.mark.parametrize(
     ("text", "topic", "reason"),
     [
-        ("joint_names: [a]\npoints: [{positions: [.nan], time_from_start: {sec: 1}}]\n", "nowhere", "motion.yaml"),
-        ("joint_names: [a]\npoints: [{positions: [0.0], time_from_start: {sec: 1}}]\n", "nowhere", "subscriber of /nowhere(; sub|: is the)"),
-        (
-            "joint_names: [a]\npoints: [{positions: [0.0], time_from_start: {sec: 1}}]\n",
-            "no such topic",
-            "no such topic",
-        ),
+        (ONE_POINT.format(".nan"), "nowhere", "motion.yaml"),
+        (ONE_POINT.format("0.0"), "nowhere", "in vain for a subscriber of /nowhere(; subscribed|: is the node)"),
+        (ONE_POINT.format("0.0"), "no such topic", "no such topic"),
     ],
 )
 def test_what_cannot_be_sent_is_said(tmp_path, capsys, text, topic, reason):
