@@ -12,7 +12,7 @@ least with the others free, which suits light wrists, or a geometric mean of the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +63,6 @@ def joint_gains(
     bandwidth: float | None = None,
     damping_ratio: float = DAMPING_RATIO,
     computed_torque: bool = False,
-    joints: Sequence[str] | None = None,
     postures: int = POSTURES,
     seed: int = 0,
 ) -> JointGains:
@@ -75,13 +74,12 @@ def joint_gains(
         bandwidth: Hz, of the slowest motion; default: what leaves a margin of 2.
         damping_ratio: of the slowest motion; faster ones are damped more.
         computed_torque: gains for that law, the same for all joints: the mass matrix multiplies them.
-        joints: which are controlled; default: all. The others are taken to be held.
         postures: how many. seed: of the postures.
 
     Raises ValueError for joints of several degrees of freedom, and for a bandwidth that is not stable.
     """
     model = robot.model
-    chosen = [model.joint(name) for name in (model.joint_names if joints is None else joints)]
+    chosen = [model.joint(name) for name in model.joint_names]
     if not chosen:
         raise ValueError(f"robot {model.name!r} has no joints that could be controlled")
     for joint in chosen:
@@ -89,12 +87,11 @@ def joint_gains(
             raise ValueError(
                 f"joint {joint.name!r} has {joint.kind.nv} degrees of freedom: gains are for joints of one"
             )
-    rows = np.array([joint.v_index for joint in chosen], dtype=int)
     rng = np.random.default_rng(seed)
-    M = robot.mass_matrix(np.array([model.random(rng) for _ in range(postures)]))[:, rows[:, None], rows]
+    M = robot.mass_matrix(np.array([model.random(rng) for _ in range(postures)]))
     inertia = np.median(np.diagonal(M, axis1=1, axis2=2), axis=0)
     if computed_torque:
-        loops = [_Loop(np.ones(len(rows)), np.ones(1), damping_ratio, timing)]
+        loops = [_Loop(np.ones(model.nv), np.ones(1), damping_ratio, timing)]
     else:
         free = 1.0 / np.diagonal(np.linalg.inv(M), axis1=1, axis2=2).max(axis=0)
         loops = [_Loop.of(M, inertia ** (1.0 - blend) * free**blend, damping_ratio, timing) for blend in BLENDS]

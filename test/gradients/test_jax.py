@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
-from helpers.checks.gradients import CASES, Oracle, assert_near, call, coupled, small_arm, state
+from helpers.checks.gradients import CASES, Cell, assert_near, small_arm, state
 from helpers.wide import table, wide
 
 import rbd_dynamics as rbd
@@ -38,32 +38,7 @@ def double():
     jax.config.update("jax_enable_x64", before)
 
 
-class Cell:
-    """One function of the small arm, of all its real inputs in one vector."""
-
-    def __init__(self, name: str) -> None:
-        model = small_arm()
-        robot = rbd.Robot(model)
-        constraints = coupled(model) if name.startswith("constrained") else None
-        self.f = functions(robot, constraints=constraints)
-        frame = "tool" if CASES[name].frame else ""
-        self.oracle = Oracle(robot, name, state(robot, rows=1), frame, constraints)
-        self._name, self._frame = name, frame
-        self.x = self.oracle.flat
-        rng = np.random.default_rng(0)
-        self.weights = rng.normal(size=len(self.oracle(self.x)))
-        self.direction = rng.normal(size=len(self.x))
-        self.first, self.second = self.oracle.tolerances
-
-    def __call__(self, x):
-        found = call(self.f, self._name, self.oracle.shaped(x), self._frame)
-        return jnp.concatenate([jnp.ravel(each) for each in found])
-
-    def weighted(self, x):
-        return self(x) @ self.weights
-
-
-cell_of = cache(Cell)
+cell_of = cache(partial(Cell, functions, jnp.concatenate))
 
 
 @pytest.mark.parametrize(("name", "how"), table(CELLS, lambda cell: cell[0] == "forward_dynamics" and cell[1] in OFTEN))

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
-from helpers.checks.gradients import CASES, Oracle, assert_near, call, coupled, small_arm, state
+from helpers.checks.gradients import CASES, Cell, assert_near, small_arm, state
 from helpers.wide import table, wide
 
 import rbd_dynamics as rbd
@@ -21,35 +21,7 @@ CELLS = [(name, how) for name in CASES for how in TRANSFORMATIONS]
 OFTEN = ("vmap", "grad", "jacrev", "hessian", "gradgradcheck")
 
 
-class Cell:
-    """One function of the small arm, of all its real inputs in one vector."""
-
-    def __init__(self, name: str) -> None:
-        model = small_arm()
-        robot = rbd.Robot(model)
-        constraints = coupled(model) if name.startswith("constrained") else None
-        self.f = functions(robot, constraints=constraints)
-        frame = "tool" if CASES[name].frame else ""
-        values = state(robot, rows=1)
-        self.oracle = Oracle(
-            robot, name, values | {"prescribed": torch.tensor(values["prescribed"])}, frame, constraints
-        )
-        self._name, self._frame = name, frame
-        self.x = self.oracle.flat
-        rng = np.random.default_rng(0)
-        self.weights = torch.tensor(rng.normal(size=len(self.oracle(self.x))))
-        self.direction = rng.normal(size=len(self.x))
-        self.first, self.second = self.oracle.tolerances
-
-    def __call__(self, x):
-        found = call(self.f, self._name, self.oracle.shaped(x), self._frame)
-        return torch.cat([each.reshape(-1) for each in found])
-
-    def weighted(self, x):
-        return self(x) @ self.weights
-
-
-cell_of = cache(Cell)
+cell_of = cache(partial(Cell, functions, torch.cat, array=torch.tensor))
 
 
 @pytest.mark.parametrize(("name", "how"), table(CELLS, lambda cell: cell[0] == "forward_dynamics" and cell[1] in OFTEN))

@@ -20,7 +20,7 @@ from rbd_dynamics.control.motion.goal import MotionGoal, Outcome
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.nodes.managed.description import message_of
 from rbd_dynamics.nodes.managed.messages import SECOND
-from rbd_dynamics.nodes.wire.inputs import Inputs
+from rbd_dynamics.nodes.wire.inputs import GoalCalls, Inputs
 
 Array = NDArray[np.float64]
 NAME = "~/follow_joint_trajectory"
@@ -76,9 +76,7 @@ class FollowAction:
         self._begin_motion, self._stop, self._moment = begin, stop, moment
         self._orders: dict[bytes, MotionGoal] = {}  # under way
         self._told = 0.0  # when the last feedback was, s
-        self._server = inputs.offer_action(
-            kind, NAME, begin=self._begin, cancel=self._cancel, largest=largest, refuse=refuse
-        )
+        self._server = inputs.offer_action(kind, NAME, GoalCalls(self._begin, self._cancel, largest, refuse))
 
     def destroy(self) -> None:
         """Goals under way get their result, if they have ended."""

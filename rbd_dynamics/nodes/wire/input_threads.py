@@ -15,7 +15,7 @@ from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 from rbd_dynamics.nodes.wire.entity_thread import EntityThread
-from rbd_dynamics.nodes.wire.inputs import GoalServer
+from rbd_dynamics.nodes.wire.inputs import GoalCalls, GoalServer
 from rbd_dynamics.nodes.wire.middleware import Middleware
 from rbd_dynamics.nodes.wire.parameter_requests import check_form
 from rbd_dynamics.nodes.wire.rclpy_private import check_waiting
@@ -74,25 +74,13 @@ class InputThreads:
         for each in self._all:
             each.close()
 
-    def offer_action(
-        self,
-        kind: Any,
-        name: str,
-        *,
-        begin: Callable[[bytes, bytes], bool],
-        cancel: Callable[[bytes], None],
-        largest: Callable[[], int],
-        refuse: Callable[[str], None],
-    ) -> GoalServer:
-        """See `inputs.Inputs`. begin and cancel are called in a thread of the server's, refuse by the executor."""
+    def offer_action(self, kind: Any, name: str, calls: GoalCalls) -> GoalServer:
+        """See `inputs.Inputs`. `begin` and `cancel` are called in a thread of their own."""
         from rbd_dynamics.nodes.wire.raw_action_server import RawActionServer  # few nodes need it
 
         thread = EntityThread(self._node, "goals")
         self._others.append(thread)
-        return RawActionServer(
-            self._node, thread, self.middleware, self._drop, kind, name,
-            begin=begin, cancel=cancel, largest=largest, refuse=refuse,
-        )  # fmt: skip
+        return RawActionServer(self._node, thread, self.middleware, self._drop, kind, name, calls)
 
     def _take(self, subscription: Subscription, largest: Callable[[], int]) -> None:
         with self.middleware.message(subscription.handle) as message:

@@ -8,10 +8,27 @@ alone: the executor takes everything, and what is large delays the torques. docs
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rclpy.service import Service
 from rclpy.subscription import Subscription
+
+
+@dataclass(frozen=True)
+class GoalCalls:
+    """What an action server calls when goals arrive.
+
+    Parameters:
+        begin: called with an identity of the goal and the serialised request: is it accepted?
+        cancel: called with the identity of a goal that shall end; it then counts as cancelled.
+        largest: bytes that a request may have now. refuse: called with the reason where one is not looked at.
+    """
+
+    begin: Callable[[bytes, bytes], bool]
+    cancel: Callable[[bytes], None]
+    largest: Callable[[], int]
+    refuse: Callable[[str], None]
 
 
 class GoalServer(Protocol):
@@ -47,20 +64,5 @@ class Inputs(Protocol):
     def close(self) -> None:
         """Take nothing more."""
 
-    def offer_action(
-        self,
-        kind: Any,
-        name: str,
-        *,
-        begin: Callable[[bytes, bytes], bool],
-        cancel: Callable[[bytes], None],
-        largest: Callable[[], int],
-        refuse: Callable[[str], None],
-    ) -> GoalServer:
-        """An action server.
-
-        Parameters:
-            begin: called with an identity of the goal and the serialised request: is it accepted?
-            cancel: called with the identity of a goal that shall end; it then counts as cancelled.
-            largest: bytes that a request may have now. refuse: called with the reason where one is not looked at.
-        """
+    def offer_action(self, kind: Any, name: str, calls: GoalCalls) -> GoalServer:
+        """An action server."""

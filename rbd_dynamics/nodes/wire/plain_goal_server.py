@@ -13,6 +13,8 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
 
+from rbd_dynamics.nodes.wire.inputs import GoalCalls
+
 
 class PlainGoalServer:
     """rclpy's action server. A goal counts as accepted, not as executing, until it ends: see `inputs.GoalServer`.
@@ -20,18 +22,8 @@ class PlainGoalServer:
     rclpy tells a goal's identity only when it is accepted, so each is known by one of our own.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        kind: Any,
-        name: str,
-        *,
-        begin: Callable[[bytes, bytes], bool],
-        cancel: Callable[[bytes], None],
-        largest: Callable[[], int],
-        refuse: Callable[[str], None],
-    ) -> None:
-        self._kind, self._begin, self._cancel, self._largest, self._refuse = kind, begin, cancel, largest, refuse
+    def __init__(self, node: Node, kind: Any, name: str, calls: GoalCalls) -> None:
+        self._kind, self._calls = kind, calls
         self._accepted = b""  # by `begin`, just now
         self._handles: dict[bytes, ServerGoalHandle] = {}  # under way
         self._ended: dict[bytes, tuple[int, Any]] = {}  # status and result that are not sent yet, by rclpy's identity
@@ -57,12 +49,12 @@ class PlainGoalServer:
             handle.execute()  # has the executor call `_finish`
 
     def _on_goal(self, goal: Any) -> GoalResponse:
-        raw, most = serialize_message(self._kind.Impl.SendGoalService.Request(goal=goal)), self._largest()
+        raw, most = serialize_message(self._kind.Impl.SendGoalService.Request(goal=goal)), self._calls.largest()
         if len(raw) > most:
-            self._refuse(f"goal rejected: {len(raw)} bytes are more than {most}")
+            self._calls.refuse(f"goal rejected: {len(raw)} bytes are more than {most}")
             return GoalResponse.REJECT
         self._accepted = secrets.token_bytes(16)
-        return GoalResponse.ACCEPT if self._begin(self._accepted, raw) else GoalResponse.REJECT
+        return GoalResponse.ACCEPT if self._calls.begin(self._accepted, raw) else GoalResponse.REJECT
 
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
         self._handles[self._accepted] = handle
@@ -71,7 +63,7 @@ class PlainGoalServer:
         identity = next((each for each, known in self._handles.items() if known is handle), None)
         if identity is None:
             return CancelResponse.REJECT
-        self._cancel(identity)
+        self._calls.cancel(identity)
         self.end(identity, GoalStatus.STATUS_CANCELED, self._kind.Result())
         return CancelResponse.ACCEPT
 

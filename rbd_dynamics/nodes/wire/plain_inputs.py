@@ -10,7 +10,7 @@ from rclpy.node import Node
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 
-from rbd_dynamics.nodes.wire.inputs import GoalServer
+from rbd_dynamics.nodes.wire.inputs import GoalCalls, GoalServer
 
 
 class PlainInputs:
@@ -34,16 +34,7 @@ class PlainInputs:
     def close(self) -> None:
         """Nothing was opened."""
 
-    def offer_action(
-        self,
-        kind: Any,
-        name: str,
-        *,
-        begin: Callable[[bytes, bytes], bool],
-        cancel: Callable[[bytes], None],
-        largest: Callable[[], int],
-        refuse: Callable[[str], None],
-    ) -> GoalServer:
+    def offer_action(self, kind: Any, name: str, calls: GoalCalls) -> GoalServer:
         from rbd_dynamics.nodes.wire.plain_goal_server import PlainGoalServer  # few nodes need it
 
-        return PlainGoalServer(self._node, kind, name, begin=begin, cancel=cancel, largest=largest, refuse=refuse)
+        return PlainGoalServer(self._node, kind, name, calls)

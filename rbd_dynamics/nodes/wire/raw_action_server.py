@@ -22,6 +22,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from rbd_dynamics.control.motion.trajectory_goal import IDENTITY
 from rbd_dynamics.nodes.managed.messages import LATCHED, SECOND, nanoseconds
 from rbd_dynamics.nodes.wire.entity_thread import EntityThread
+from rbd_dynamics.nodes.wire.inputs import GoalCalls
 from rbd_dynamics.nodes.wire.middleware import Middleware, Serialised
 
 #: requests of any size: the middleware keeps as much room for each place as the largest one took
@@ -55,9 +56,7 @@ class RawActionServer:
     Parameters:
         thread: the server's own. drop: ends it.
         kind: the action. name: its name.
-        begin: called in the server's thread with the goal's identity and the serialised request: is it accepted?
-        cancel: called there with the identity of a goal that shall end; it then counts as cancelled.
-        largest: bytes that a request may have now. refuse: called by the executor where one has more.
+        calls: `begin` and `cancel` in the server's thread, `refuse` by the executor.
     """
 
     def __init__(
@@ -68,15 +67,10 @@ class RawActionServer:
         drop: Callable[[EntityThread], None],
         kind: Any,
         name: str,
-        *,
-        begin: Callable[[bytes, bytes], bool],
-        cancel: Callable[[bytes], None],
-        largest: Callable[[], int],
-        refuse: Callable[[str], None],
+        calls: GoalCalls,
     ) -> None:
         self._node, self._thread, self._middleware, self._drop = node, thread, middleware, drop
-        self._kind = kind
-        self._begin, self._cancel, self._largest, self._refuse = begin, cancel, largest, refuse
+        self._kind, self._calls = kind, calls
         self._goals: dict[bytes, Goal] = {}
         self._services = []
         for service, end, answer, qos in (
@@ -128,11 +122,11 @@ class RawActionServer:
             self._middleware.respond(service, client, serialize_message(response))
 
     def _on_goal(self, service: Any, client: Any, raw: Serialised) -> Any:
-        identity, most = raw.part(IDENTITY.start, IDENTITY.stop), self._largest()
+        identity, most = raw.part(IDENTITY.start, IDENTITY.stop), self._calls.largest()
         if raw.length > most:
-            self.hand_over(partial(self._refuse, f"goal rejected: {raw.length} bytes are more than {most}"))
+            self.hand_over(partial(self._calls.refuse, f"goal rejected: {raw.length} bytes are more than {most}"))
             return self._kind.Impl.SendGoalService.Response(accepted=False)
-        accepted = identity not in self._goals and self._begin(identity, raw.part(0))
+        accepted = identity not in self._goals and self._calls.begin(identity, raw.part(0))
         response = self._kind.Impl.SendGoalService.Response(accepted=accepted)
         if accepted:
             goal = self._goals[identity] = Goal(identity, self._node.get_clock().now().nanoseconds)
@@ -158,7 +152,7 @@ class RawActionServer:
         for goal in under_way:
             goal.status = GoalStatus.STATUS_CANCELING
             response.goals_canceling.append(goal.info)
-            self._cancel(goal.identity)
+            self._calls.cancel(goal.identity)
             self._thread.soon(partial(self._end, goal.identity, GoalStatus.STATUS_CANCELED, self._kind.Result()))
         if under_way:
             self._publish_status()

@@ -171,3 +171,33 @@ def assert_near(found: Any, expected: Any, relative: float) -> None:
     found, expected = np.asarray(found), np.asarray(expected)
     assert found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=relative * (1e-3 + np.abs(expected).max(initial=0.0)))
+
+
+class Cell:
+    """A function of the small arm in a library, of all its real inputs in one vector, with its oracle.
+
+    Parameters:
+        functions: the library's. join: one vector of several. array: the library's own, from NumPy's.
+    """
+
+    def __init__(self, functions: Any, join: Any, name: str, *, array: Any = np.asarray) -> None:
+        model = small_arm()
+        robot = Robot(model)
+        constraints = coupled(model) if name.startswith("constrained") else None
+        self.f, self._join, self._name = functions(robot, constraints=constraints), join, name
+        self._frame = "tool" if CASES[name].frame else ""
+        values = dict(state(robot, rows=1))
+        values["prescribed"] = array(values["prescribed"])
+        self.oracle = Oracle(robot, name, values, self._frame, constraints)
+        self.x = self.oracle.flat
+        rng = np.random.default_rng(0)
+        self.weights = array(rng.normal(size=len(self.oracle(self.x))))
+        self.direction = rng.normal(size=len(self.x))
+        self.first, self.second = self.oracle.tolerances
+
+    def __call__(self, x: Any) -> Any:
+        found = call(self.f, self._name, self.oracle.shaped(x), self._frame)
+        return self._join([each.reshape(-1) for each in found])
+
+    def weighted(self, x: Any) -> Any:
+        return self(x) @ self.weights
