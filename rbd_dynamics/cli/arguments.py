@@ -274,8 +274,8 @@ def _add_compile(commands: Any) -> None:
     add_model_options(parser)
     add = parser.add_argument
     add("--kernels", metavar="NAMES", type=names,
-        help="these (comma-separated), as Robot.compile names them, or all; default: what Robot's methods and the "
-        "nodes use most, without derivatives and regressors")  # fmt: skip
+        help="these (by commas or spaces), as Robot.compile names them, or all; default: what Robot's methods and "
+        "the nodes use most, without derivatives and regressors")  # fmt: skip
     add("--frame", metavar="NAME", action="append", default=[],
         help="also the pose and the Jacobian of this frame, and its rate; may be repeated")  # fmt: skip
     add("--friction", action="store_true", help="for Robot(model, friction=True)")
@@ -313,8 +313,8 @@ def _add_export(commands: Any) -> None:
     add = parser.add_argument
     add("--output", "-o", metavar="FOLDER", type=Path, required=True, help="a new or empty folder")
     add("--kernels", metavar="NAMES", type=names,
-        help="these (comma-separated), as Robot.compile names them, those of a frame as pose:tool0, and feedforward; "
-        "default: inverse and forward dynamics, mass matrix, bias, gravity and feedforward")  # fmt: skip
+        help="these (by commas or spaces), as Robot.compile names them, those of a frame as pose:tool0, and "
+        "feedforward; default: inverse and forward dynamics, mass matrix, bias, gravity and feedforward")  # fmt: skip
     add("--target", metavar="NAMES", type=names, action="extend", default=[],
         help="also object files for these: aarch64, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, riscv64, thumbv7em "
         "(Cortex-M7), wasm32; may be repeated")  # fmt: skip

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Sequence
 
 from rbd_dynamics.cli.arguments import make_parser
-from rbd_dynamics.cli.sources import xacro_arguments
+from rbd_dynamics.cli.sources import joined_kernels, xacro_arguments
 from rbd_dynamics.cli.usage_error import UsageError
 from rbd_dynamics.common.early_signals import leave_command
 from rbd_dynamics.common.extras import remedy
@@ -73,7 +73,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             argcomplete.autocomplete(parser)
     given, words = xacro_arguments(sys.argv[1:] if arguments is None else arguments)
     try:
-        options = parser.parse_args(words)
+        options = parser.parse_args(joined_kernels(words))
     except SystemExit:  # after --help, or an argument that is none
         sys.stdout.flush()
         raise

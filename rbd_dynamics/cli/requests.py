@@ -95,12 +95,16 @@ def run_record(options: argparse.Namespace) -> int:
         from rbd_dynamics.nodes.tools.listening import visitor
         from rbd_dynamics.nodes.tools.recorder import Recorder
     from rbd_dynamics.common.console import working
+    from rbd_dynamics.common.one_interrupt import one_interrupt
+
+    def say(topic: str) -> None:
+        print(f"recording {topic}", file=sys.stderr)
 
     def warn(text: str) -> None:
         print(f"rbd_dynamics: warning: {text}", file=sys.stderr)
 
-    with visitor("record") as (node, spin):
-        recorder = Recorder(node, spin, options.output, options.topics, warn)
+    with one_interrupt(), visitor("record") as (node, spin):
+        recorder = Recorder(node, spin, options.output, options.topics, say=say, warn=warn)
         ends = f"for {options.seconds:g} s" if options.seconds else "until Ctrl-C"
         try:
             with working(f"recording {ends}"):

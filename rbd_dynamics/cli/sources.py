@@ -62,6 +62,26 @@ def xacro_arguments(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     return given, [word for word in words if found[word] is None]
 
 
+def joined_kernels(words: Sequence[str]) -> list[str]:
+    """The words, with `--kernels A B` as `--kernels A,B`: names of kernels and of no files."""
+    found: list[str] = []
+    joins = False
+    for word in words:
+        if joins and found[-1] != "--kernels" and _is_kernel(word):
+            found[-1] += f",{word}"
+            continue
+        joins = word == "--kernels" or (joins and found[-1] == "--kernels")
+        found.append(word)
+    return found
+
+
+def _is_kernel(word: str) -> bool:
+    from rbd_dynamics.kernels import CATALOG
+
+    base = word.partition(":")[0]
+    return base == "feedforward" or base.removesuffix("_f_ext") in CATALOG
+
+
 def reading_of(options: argparse.Namespace) -> dict[str, Any]:
     """The parameters of `load` and `check` that say how a description is read."""
     return {

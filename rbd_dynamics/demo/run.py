@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from rich.table import Table
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.common.example_robots import PACKAGE, robots
 from rbd_dynamics.common.extras import remedy
+from rbd_dynamics.common.one_interrupt import one_interrupt
 from rbd_dynamics.demo import panda
 from rbd_dynamics.demo.motion import ARM, SHORT_VIA_POINTS, VIA_POINTS, Motion, fastest, shares_of_limits
 from rbd_dynamics.demo.processes import NodeDied, Processes, isolated_environment, missing_for_demo
@@ -63,7 +63,7 @@ def run(folder: Path, short: bool = False) -> int:
     logs.mkdir(parents=True, exist_ok=True)
     isolated_environment(logs)
     try:
-        with _interruptible():
+        with one_interrupt():
             return Demo(folder, short).run()
     except (DemoError, NodeDied, ValueError) as error:
         print(f"rbd_dynamics demo: {error}\nlogs are in {logs}", file=sys.stderr)
@@ -333,17 +333,3 @@ def _tracking_table(runs: list[Run]) -> Table:
     cells = [f"{1e3 * rms:7.2f} ({1e3 * run.largest.max():6.2f})" for rms, run in zip(total, runs)]
     table.add_row("[bold]all", *(f"[bold]{cell}" for cell in cells), f"[bold]{total[1] / total[2]:.1f}")
     return table
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """SIGTERM ends the demo as Ctrl-C does, so that the nodes end too."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

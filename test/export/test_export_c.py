@@ -485,6 +485,18 @@ def test_an_empty_folder_is_taken_and_the_command_lists_what_it_wrote(tmp_path, 
     assert set(told["files"]) == written and len(written) == 7
 
 
+@pytest.mark.parametrize(
+    "words", [["URDF", "--kernels", "gravity", "pose:fore"], ["--kernels", "gravity", "pose:fore", "URDF"],
+              ["--kernels", "gravity,pose:fore", "URDF"]],
+)  # fmt: skip
+def test_kernels_are_named_by_commas_or_one_by_one(tmp_path, words):
+    (tmp_path / "arm.urdf").write_text(ARM)
+    words = [str(tmp_path / "arm.urdf") if word == "URDF" else word for word in words]
+    assert main(["export", *words, "-o", str(tmp_path / "out")]) == 0
+    header = (tmp_path / "out" / "include" / "arm.h").read_text()
+    assert "arm_gravity(" in header and "arm_pose_fore(" in header and "arm_bias(" not in header
+
+
 def test_the_benchmark_says_in_a_line_what_it_lacks(capsys):
     pytest.importorskip("pinocchio")
     from benchmarks.dynamics import exported_code

@@ -27,7 +27,7 @@ class Recorder:
     Parameters:
         node, spin: of `listening.visitor`. folder: of the bag, which is not there yet.
         wanted: names of topics; none: all that `replay` reads.
-        warn: told of topics that cannot be recorded.
+        say: told of topics whose first message has come. warn: of those that cannot be recorded.
 
     Attributes:
         counts: {topic: messages written}.
@@ -36,7 +36,14 @@ class Recorder:
     """
 
     def __init__(
-        self, node: Node, spin: Spin, folder: Path, wanted: Sequence[str], warn: Callable[[str], object]
+        self,
+        node: Node,
+        spin: Spin,
+        folder: Path,
+        wanted: Sequence[str],
+        *,
+        say: Callable[[str], object],
+        warn: Callable[[str], object],
     ) -> None:
         from rbd_dynamics.common.extras import require
 
@@ -45,7 +52,7 @@ class Recorder:
 
         if folder.exists():
             raise FileExistsError(f"{folder} is there already: a recording is not overwritten")
-        self._node, self._spin, self._warn = node, spin, warn
+        self._node, self._spin, self._say, self._warn = node, spin, say, warn
         self._wanted = {node.resolve_topic_name(each) for each in wanted}
         self._types = BagTypes(os.environ.get("ROS_DISTRO", ""))
         self._came: list[tuple[str, int, bytes]] = []
@@ -104,3 +111,5 @@ class Recorder:
         for name, stamp, data in came:
             self._writer.write(self._connections[name], stamp, data)
             self.counts[name] += 1
+            if self.counts[name] == 1:
+                self._say(name)

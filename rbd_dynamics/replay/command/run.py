@@ -94,8 +94,8 @@ def _run_one(job: Job, options: argparse.Namespace) -> int:
 
 
 def _run_many(jobs: Sequence[Job], options: argparse.Namespace) -> int:
+    from rbd_dynamics.common.one_interrupt import one_interrupt
     from rbd_dynamics.replay.fleet import overview, run_jobs, slim, write_results
-    from rbd_dynamics.replay.fleet.interruption import one_interrupt
 
     with progress_bar() as progress:
         task = progress.add_task(f"{len(jobs)} recordings", total=float(len(jobs)))

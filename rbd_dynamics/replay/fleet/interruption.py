@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends of a run: by a signal, once, and of what it has started with it."""
+"""Ends of what a run has started: with it, whatever ends it."""
 
 from __future__ import annotations
 
@@ -11,36 +11,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LOOKS = 0.5  # s between two looks at whether the parent is still there
 PARENT_DEATH = 1  # PR_SET_PDEATHSIG, of Linux
-
-
-@contextlib.contextmanager
-def one_interrupt() -> Iterator[None]:
-    """Inside, the first SIGINT or SIGTERM is a KeyboardInterrupt, and all further ones are nothing: it ends already.
-
-    In the main thread; elsewhere signals do not arrive.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    interrupted = False
-
-    def end(*_: object) -> None:
-        nonlocal interrupted
-        interrupted = True
-        for number in SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, end) for number in SIGNALS}
-    try:
-        yield
-    finally:
-        if not interrupted:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 @contextlib.contextmanager

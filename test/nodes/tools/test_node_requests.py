@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import threading
 
 import numpy as np
 import pytest
 import yaml
-from helpers.models.arms import ARM
-from helpers.nodes.ros_nodes import needs_ros, wait_until
+from helpers.models.arms import ARM, JOINTS
+from helpers.nodes.ros_nodes import PATIENCE, needs_ros, wait_until
 from helpers.nodes.torque_talk import Talk
+
+from rbd_dynamics.replay import Recording
 
 pytestmark = needs_ros
 
@@ -109,10 +114,10 @@ def test_a_message_is_published_from_words_or_a_file(asked, ros, tmp_path):
     ros.destroy(lambda: ros.node.destroy_subscription(subscription))
 
 
-def test_what_is_recorded_is_replayed(asked, talk, tmp_path):
-    from rbd_dynamics import replay
-
-    end, bag = threading.Event(), tmp_path / "run"
+@pytest.fixture
+def states(talk):
+    """Joint states at 50 Hz while the test runs."""
+    end = threading.Event()
 
     def feed():
         while not end.wait(0.02):
@@ -120,28 +125,34 @@ def test_what_is_recorded_is_replayed(asked, talk, tmp_path):
 
     thread = threading.Thread(target=feed)
     thread.start()
-    try:
-        code, out, err = asked("record", "joint_states", "/asked/effort", "-o", bag, "--seconds", 5)
-    finally:
-        end.set()
-        thread.join()
+    yield
+    end.set()
+    thread.join()
+
+
+@pytest.mark.usefixtures("states")
+def test_what_is_recorded_is_read_by_replay(asked, tmp_path):
+    bag = tmp_path / "run"
+    code, out, err = asked("record", "joint_states", "/asked/effort", "-o", bag, "--seconds", 5)
     counts = {line.split(": ")[0]: int(line.split(": ")[1]) for line in out.splitlines()[:-1]}
-    assert (code, err) == (0, "") and set(counts) == {"/joint_states", "/asked/effort"} and min(counts.values()) > 10
-    states = (
-        [each for block in replay.open_recording(bag).joint_states() for each in block]
-        if hasattr(replay, "open_recording")
-        else None
-    )
-    assert states is None or len(states) == counts["/joint_states"]
+    assert code == 0 and sorted(err.splitlines()) == ["recording /asked/effort", "recording /joint_states"]
+    assert set(counts) == {"/joint_states", "/asked/effort"} and min(counts.values()) > 10
+    assert sum(map(len, Recording(bag).joint_states("/joint_states", JOINTS))) == counts["/joint_states"]
     code, _, err = asked("record", "-o", bag)
     assert code == 2 and "is there already: a recording is not overwritten" in err
     code, _, err = asked("record", "nothing", "-o", tmp_path / "none", "--seconds", 0.2)
     assert code == 1 and "/nothing: no message came" in err and "nothing was recorded" in err
 
 
-def test_what_is_not_there_is_told_with_what_is():
-    from rbd_dynamics.nodes.tools.requests import _meant
-
-    assert _meant("/aksed", ["/asked", "/guard"]) == "; did you mean '/asked'?"
-    assert _meant("/robot", ["/guard", "/asked"]) == "; there are /asked, /guard"
-    assert _meant("/robot", []) == ": is the node running, in this ROS_DOMAIN_ID?"
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.usefixtures("states")
+def test_a_recording_that_is_interrupted_is_whole(tmp_path, number):
+    bag = tmp_path / "run"
+    command = [sys.executable, "-m", "rbd_dynamics", "record", "joint_states", "-o", str(bag)]
+    recorder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert recorder.stderr.readline() == "recording /joint_states\n"
+    recorder.send_signal(number)
+    out, _ = recorder.communicate(timeout=PATIENCE)
+    name, _, count = out.splitlines()[0].partition(": ")
+    assert recorder.returncode == 0 and name == "/joint_states"
+    assert sum(map(len, Recording(bag).joint_states("/joint_states", JOINTS))) == int(count) > 0
