@@ -19,8 +19,11 @@ from helpers.recorded.recordings import NAMES, SETTINGS, URDF, bag, messages
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.replay import Comparison, Recording, RecordingError, Settings, compare
 from rbd_dynamics.replay.fleet import Job, cluster, find_recordings, overview, run_job, run_jobs, trends, write_overview
-from rbd_dynamics.replay.fleet.drift import DAY, Outcome
+from rbd_dynamics.replay.fleet.drift import DAY
 from rbd_dynamics.replay.fleet.job import merged
+from rbd_dynamics.replay.fleet.moderated import moderated
+from rbd_dynamics.replay.fleet.quantities import Outcome, Value
+from rbd_dynamics.replay.fleet.words import attention
 
 pytestmark = needs_rosbags
 
@@ -225,17 +228,33 @@ def test_overview_tells_which_robot_drifts(archive, tmp_path):
     assert json.loads((tmp_path / "fleet.json").read_text()) == content
     assert list(content["robots"]) == ["left", "right"]
     assert content["robots"]["right"]["recordings"] == 5
-    said = " / ".join(content["attention"])
-    assert "right, elbow drifts: over 4 days its bias changed by 0.8" in said
-    assert "right, elbow differs" in said and "left" not in said and "shoulder" not in said
+    said = content["attention"]
+    assert said[0].startswith("right, elbow: bias of the torque has grown since 2023-11-14, from ")
+    assert re.search(r"from −?0.000\d to 0.[78]\d{3} N m \(\+0.[78]\d{3} ± 0.00\d\d\); so has RMSE$", said[0])
+    assert said[1].startswith("right, elbow differs") and len(said) == 2
+    series = content["robots"]["right"]["trends"][1]["series"]
+    assert [value for _, value, _ in series["bias"]] == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8], abs=5e-3)
+    assert {len(points) for points in series.values()} == {5} and set(series) == {
+        "coulomb",
+        "viscous",
+        "bias",
+        "rmse",
+        "delay",
+    }
     with (tmp_path / "fleet.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * 10 + 1
     assert [row["robot"] for row in rows if row["joint"] == "elbow"] == ["left"] * 5 + ["right"] * 5
+    assert (
+        float(rows[0]["coulomb"]) < 0.01 and 0.0 < float(rows[0]["coulomb_error"]) < 0.01 and rows[0]["delay"] == "0.0"
+    )
     page = (tmp_path / "fleet.html").read_text()
-    assert "right, elbow drifts" in page and "broken.mcap" in page
+    assert (
+        page.index("right, elbow: bias of the torque has grown") < page.index("<svg") < page.index("Robots")
+        and "broken.mcap" in page
+    )
     rows = [re.findall(r"<t[hd]>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", page)]
-    marks = [(row[0], row[3], row[-1]) for row in rows if len(row) == 10 and row[3] != "joint"]
+    marks = [(row[0], row[3], row[4]) for row in rows if len(row) == 11 and row[3] != "joint"]
     assert marks == [
         ("left", "shoulder", "<b></b>"), ("", "elbow", "<b></b>"),
         ("right", "shoulder", "<b></b>"), ("", "elbow", "<b>drifts differs</b>"),
@@ -244,25 +263,89 @@ def test_overview_tells_which_robot_drifts(archive, tmp_path):
     assert overview(shuffled) == content
 
 
-def outcomes(biases, robot="r", rmse=0.1):
-    return [Outcome(robot, "j", k * DAY, rmse, bias, 10.0) for k, bias in enumerate(biases)]
+def outcomes(biases, robot="r", rmse=0.1, joint="j", name="bias"):
+    return [
+        Outcome(robot, joint, k * DAY, 10.0, {"rmse": Value(rmse, 0.0, "N m"), name: Value(bias, 0.0, "N m")})
+        for k, bias in enumerate(biases)
+    ]
 
 
-def test_noise_is_no_drift():
+def drifts_of(found):
+    return [(t.robot, t.joint, name) for t in found for name, change in t.changes.items() if change.drifts]
+
+
+def fleet(rng, count, special=()):
+    """Two robots of six joints, whose friction and bias scatter from one recording to the next, each by a measure."""
+    made = []
+    for robot in "ab":
+        for joint in map(str, range(6)):
+            sizes = np.exp(0.3 * rng.normal(size=2))
+            friction, bias = 2.0 + 0.2 * sizes[0] * rng.standard_t(8, count), 0.2 * sizes[1] * rng.standard_t(8, count)
+            if (robot, joint) == ("b", "3") and len(special):
+                friction = np.array(special)
+            made += [
+                Outcome(robot, joint, 30.0 * k * DAY, 10.0, {
+                    "coulomb": Value(friction[k], 0.05, "N m"), "bias": Value(bias[k], 0.0, "N m"),
+                    "rmse": Value(0.5, 0.0, "N m"),
+                })
+                for k in range(count)
+            ]  # fmt: skip
+    return made
+
+
+@pytest.mark.parametrize("count", [4, 5, 8, 20])
+def test_noise_is_no_drift(count):
     rng = np.random.default_rng(0)
-    found = [trends(outcomes(rng.normal(size=12)))[0] for _ in range(200)]
-    assert sum(trend.drifts for trend in found) <= 6  # 1 % of 200, and luck
-    assert trends(outcomes(rng.normal(size=12) * 0.2 + 0.2 * np.arange(12)))[0].drifts
+    assert sum(bool(drifts_of(trends(fleet(rng, count)))) for _ in range(100)) <= 3  # 1 % of 100, and luck
+
+
+def test_four_recordings_tell_a_joint_that_wears():
+    rng, told = np.random.default_rng(1), []
+    for _ in range(20):
+        found = trends(fleet(rng, 4, [1.72, 2.65, 3.23, 4.26]))
+        told.append(drifts_of(found))
+        change = next(t.changes["coulomb"] for t in found if (t.robot, t.joint) == ("b", "3"))
+        assert change.shape == "line" and change.since == 0.0 and change.change == pytest.approx(2.46)
+    assert told.count([("b", "3", "coulomb")]) >= 18 and told.count([]) == 20 - told.count([("b", "3", "coulomb")])
+    (said,) = attention(trends(fleet(rng, 4, [1.72, 2.65, 3.23, 4.26])))
+    assert re.match(r"b, 3: Coulomb friction has grown since 0 s, from 1.7\d to 4.\d+ N m \(\+2.46 ± 0.\d\d\)$", said)
+
+
+@pytest.mark.parametrize("shape", ["step", "line"])
+def test_the_day_of_a_change_is_told(shape):
+    special = 2.0 + 2.0 * (np.arange(10) >= 6) if shape == "step" else 2.0 + 0.6 * np.maximum(np.arange(10) - 5, 0)
+    found = trends(fleet(np.random.default_rng(2), 10, special + 0.02 * np.random.default_rng(3).normal(size=10)))
+    assert drifts_of(found) == [("b", "3", "coulomb")]
+    (change,) = [t.changes["coulomb"] for t in found if t.drifts]
+    assert change.shape == shape and change.since == (6 if shape == "step" else 5) * 30.0 * DAY
+    assert change.change == pytest.approx(2.0 if shape == "step" else 2.4, abs=0.05)
+
+
+def test_one_bad_recording_is_no_drift():
+    for k in (0, 5):
+        special = np.where(np.arange(6) == k, 6.0, 2.0 + 0.01 * np.arange(6))
+        assert not drifts_of(trends(fleet(np.random.default_rng(4), 6, special)))
+
+
+def test_variances_are_moderated_as_by_smyth():
+    """Of variances drawn from the model itself the prior is found, and a lone series keeps its own."""
+    rng = np.random.default_rng(5)
+    true = 3.0 * 5.0 / rng.chisquare(5.0, size=20_000)
+    drawn = true * rng.chisquare(3.0, size=20_000) / 3.0
+    found, freedoms = moderated(drawn, np.full(20_000, 3.0))
+    assert freedoms[0] - 3.0 == pytest.approx(5.0, rel=0.1)
+    assert found == pytest.approx(((freedoms - 3.0) * 3.0 + 3.0 * drawn) / freedoms, rel=0.05)
+    assert moderated(np.array([2.0]), np.array([3.0])) == (np.array([2.0]), np.array([3.0]))
 
 
 def test_a_change_too_small_to_matter_is_no_drift():
     trend = trends(outcomes(1e-3 * np.arange(10)))[0]
-    assert trend.bias_change == pytest.approx(9e-3) and not trend.drifts
+    assert trend.changes["bias"].change == pytest.approx(9e-3) and not trend.drifts
 
 
 def test_few_recordings_have_no_trend():
     (trend,) = trends(outcomes([0.0, 1.0, 2.0]))
-    assert np.isnan(trend.bias_change) and trend.to_dict()["bias_change"] is None and not trend.drifts
+    assert not trend.changes and not trend.drifts and len(trend.to_dict()["series"]["bias"]) == 3
 
 
 def test_a_robot_is_compared_with_the_others():

@@ -9,23 +9,21 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from rbd_dynamics import __version__
 from rbd_dynamics.common.excerpt import listed
-from rbd_dynamics.common.page import number, table, template
 from rbd_dynamics.common.whole_files import whole_file, write_whole
-from rbd_dynamics.replay.fleet.drift import Outcome, Trend, trends
+from rbd_dynamics.replay.fleet.drift import Trend, trends
 from rbd_dynamics.replay.fleet.job import Result, merged
+from rbd_dynamics.replay.fleet.page import page_of
 from rbd_dynamics.replay.fleet.places import name_of, send
+from rbd_dynamics.replay.fleet.quantities import QUANTITIES, Outcome, needed, outcomes_of
+from rbd_dynamics.replay.fleet.words import attention
 from rbd_dynamics.replay.report import write_scripts
 
 SCRIPTS = "scripts"  # folder of what all reports share, beside fleet.html
-MOST_ROWS = 1000  # of a table in the page; fleet.csv has all
-MOST_SAID = 200
 #: of a recording's summary, what the overview needs
 KEPT = {"recording": ("start", "duration", "messages"), "robot": ("name", "id"), "export": ("refused",)}
 
@@ -39,8 +37,9 @@ def slim(result: Result) -> Result:
         for part, keys in KEPT.items()
         if part in result.summary
     }
-    keys = ("name", "samples", "rmse", "nrmse", "correlation", "bias", "worst", "measured_rms")
+    keys = ("name", "samples", "rmse", "nrmse", "correlation", "bias", "worst", "measured_rms", "unit")
     summary["joints"] = [{key: joint[key] for key in keys} for joint in result.summary["joints"]]
+    summary |= needed(result.summary)
     summary["warnings"] = [""] * len(result.summary["warnings"])
     return replace(result, summary=summary)
 
@@ -50,6 +49,10 @@ def overview(results: Sequence[Result]) -> dict[str, Any]:
 
     The same for the same recordings, whoever did them in whatever order.
     """
+    return _overview(results)[0]
+
+
+def _overview(results: Sequence[Result]) -> tuple[dict[str, Any], list[Trend]]:
     good, strangers = of_one_kind([result for result in results if not result.error])
     found = trends(outcomes(good))
     robots = {}
@@ -63,12 +66,13 @@ def overview(results: Sequence[Result]) -> dict[str, Any]:
             "joints": [] if total is None else total.to_dict()["results"],
             "trends": [trend.to_dict() for trend in found if trend.robot == name],
         }
-    return {
+    content = {
         "rbd_dynamics": __version__,
         "robots": robots,
-        "attention": [*strangers, *attention(found)],
+        "attention": [*attention(found), *strangers],
         "recordings": [_entry(result) for result in results],
     }
+    return content, found
 
 
 def of_one_kind(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
@@ -98,52 +102,14 @@ def kind_of(result: Result) -> tuple[Any, ...]:
 
 def outcomes(results: Sequence[Result]) -> list[Outcome]:
     """Outcomes of each joint in each recording."""
-    return [
-        Outcome(result.robot, joint["name"], result.start, joint["rmse"], joint["bias"], joint["measured_rms"])
-        for result in results
-        for joint in result.summary["joints"]
-    ]
-
-
-def attention(found: Sequence[Trend]) -> list[str]:
-    """What somebody should look at, in words."""
-    said = []
-    for trend in found:
-        where = f"{trend.robot}, {trend.joint}"
-        if trend.drifts:
-            said.append(
-                f"{where} drifts: over {trend.days:.3g} days its bias changed by {number(trend.bias_change)} and its "
-                f"RMSE by {number(trend.rmse_change)}"
-            )
-        if trend.differs:
-            said.append(f"{where} differs: RMSE {number(trend.rmse)}, others {number(trend.fleet_rmse)}")
-    return said
+    return [each for result in results for each in outcomes_of(result.robot, result.start, result.summary)]
 
 
 def write_overview(folder: Path, results: Sequence[Result]) -> dict[str, Any]:
     """Write the overview into an existing folder; returns what fleet.json has."""
-    content = overview(results)
+    content, found = _overview(results)
     _write_csv(folder / "fleet.csv", results)
-    page, style = template(__package__, "fleet.html")
-    said = content["attention"]
-    items = "".join(f"<li>{escape(text)}</li>" for text in said[:MOST_SAID])
-    if len(said) > MOST_SAID:
-        items += f"<li>and {len(said) - MOST_SAID} more, in fleet.json</li>"
-    entries = content["recordings"]
-    failed = [entry for entry in entries if entry["error"]]
-    shown = sorted(entries, key=_urgency)[:MOST_ROWS] if len(entries) > MOST_ROWS else entries
-    rest = f"<p>Of {len(entries)} the {MOST_ROWS} with errors or the largest RMSE; fleet.csv has all.</p>"
-    write_whole(
-        folder / "fleet.html",
-        page.substitute(
-            style=style,
-            about=f"{len(results)} recordings of {len(content['robots'])} robots, rbd_dynamics {__version__}",
-            attention=f'<section class="warnings"><h2>Look at</h2><ul>{items}</ul></section>' if items else "",
-            robots=_robot_table(content["robots"]),
-            recordings=(rest if len(entries) > MOST_ROWS else "") + _recording_table(shown),
-            failed=f"<p>{len(failed)} could not be read; the list says why.</p>" if failed else "",
-        ),
-    )
+    write_whole(folder / "fleet.html", page_of(content, found))
     write_whole(folder / "fleet.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
     return content
 
@@ -160,11 +126,6 @@ def write_results(output: Path | str, results: Sequence[Result], *, scripts: boo
         if isinstance(output, str):
             send(folder, output, "fleet.html")
     return content
-
-
-def _urgency(entry: dict[str, Any]) -> tuple[bool, float]:
-    """Errors first, then by the largest RMSE."""
-    return entry["error"] is None, -max(entry["rmse"].values(), default=0.0)
 
 
 def _entry(result: Result) -> dict[str, Any]:
@@ -195,47 +156,17 @@ def _write_csv(path: Path, results: Sequence[Result]) -> None:
     with whole_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         keys = ("samples", "rmse", "nrmse", "correlation", "bias", "worst", "measured_rms")
-        writer.writerow(["recording", "robot", "start", "duration", "joint", *keys, "error"])
+        followed = [name for name in QUANTITIES if name not in keys]
+        heads = [head for name in followed for head in (name, f"{name}_error")]
+        writer.writerow(["recording", "robot", "start", "duration", "joint", *keys, *heads, "error"])
         for result in results:
             place = [result.job.recording, result.robot, result.start or ""]
             if result.error:
-                writer.writerow([*place, "", "", *[""] * len(keys), result.error])
-            for joint in result.summary.get("joints", ()):
+                writer.writerow([*place, "", "", *[""] * (len(keys) + len(heads)), result.error])
+                continue
+            joints = {joint["name"]: joint for joint in result.summary["joints"]}
+            for told in outcomes_of(result.robot, result.start, result.summary):
+                own = joints.get(told.joint, {})
+                numbers = [x for name in followed for x in told.values.get(name, ("", ""))[:2]]
                 duration = result.summary["recording"]["duration"]
-                writer.writerow([*place, duration, joint["name"], *(joint[key] for key in keys), ""])
-
-
-def _robot_table(robots: dict[str, Any]) -> str:
-    heads = ["robot", "recordings", "hours", "joint", "RMSE", "others", "bias", "change of bias", "change of RMSE", ""]
-    rows: list[list[str]] = []
-    for name, robot in robots.items():
-        if len(rows) >= MOST_ROWS:
-            break
-        found = {trend["joint"]: trend for trend in robot["trends"]}
-        merged_joints = {joint["name"]: joint for joint in robot["joints"]}
-        for k, (joint, trend) in enumerate(found.items()):
-            head = [escape(name), str(robot["recordings"]), number(robot["hours"])] if k == 0 else ["", "", ""]
-            bias = merged_joints.get(joint, {}).get("bias")
-            marks = " ".join(word for word in ("drifts", "differs") if trend[word])
-            rows.append([
-                *head, escape(joint), number(trend["rmse"]), number(trend["fleet_rmse"]), number(bias),
-                _change(trend["bias_change"], trend["bias_error"]), _change(trend["rmse_change"], trend["rmse_error"]),
-                f"<b>{marks}</b>",
-            ])  # fmt: skip
-    return table(heads, rows)
-
-
-def _change(value: float | None, error: float | None) -> str:
-    return "–" if value is None else f"{number(value)} ± {number(error)}"
-
-
-def _recording_table(entries: Sequence[dict[str, Any]]) -> str:
-    rows = []
-    for entry in entries:
-        name = escape(entry["name"])
-        if entry["page"] is not None:
-            name = f'<a href="{escape(quote(entry["page"]))}">{name}</a>'
-        worst = max(entry["rmse"].items(), key=lambda pair: pair[1], default=("", None))
-        what = escape(entry["error"] or f"{entry['warnings']} warnings")
-        rows.append([name, escape(entry["robot"]), number(entry["duration"]), number(worst[1]), escape(worst[0]), what])
-    return table(["recording", "robot", "s", "largest RMSE", "in", ""], rows)
+                writer.writerow([*place, duration, told.joint, *(own.get(key, "") for key in keys), *numbers, ""])
