@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.common.by_name import unknown
+from rbd_dynamics.common.collector import without_collector
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.model import joints as kinds
@@ -109,9 +110,10 @@ def checked_model(
     stacklevel: how many calls up a warning points to.
     """
     findings.raise_errors()
-    model = build_model(description, base, gravity, joints, locked)
-    check_bodies(model, {link.name: link.inertial for link in description.links}, findings)
-    check_motion(model, findings)
+    with without_collector():
+        model = build_model(description, base, gravity, joints, locked)
+        check_bodies(model, {link.name: link.inertial for link in description.links}, findings)
+        check_motion(model, findings)
     findings.raise_errors()
     findings.warn_of_defects(stacklevel)
     return model
@@ -119,8 +121,9 @@ def checked_model(
 
 def checked_description(source: str | os.PathLike[str], findings: Findings) -> Description:
     """Read a URDF and check everything that can be checked before it is a model."""
-    description = read_description(source, findings)
-    check_description(description, findings)
+    with without_collector():
+        description = read_description(source, findings)
+        check_description(description, findings)
     return description
 
 
