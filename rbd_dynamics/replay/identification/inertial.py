@@ -208,7 +208,7 @@ class InertiaIdentifier:
 
     def _scale(self) -> Array:
         """Large values of base parameters, friction and rotors; zero of rotors that bodies can stand in for."""
-        found = self._columns.scale(self._base.scale)
+        found = self._columns.helpful_scale(self._base.scale)
         if self._columns.own > 3:
             rotors = self.base.count + 3 + self._columns.own * np.arange(len(self._columns.dofs))
             found[rotors[~self._base.apart[self._columns.dofs]]] = 0.0

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.replay.identification.estimates import Estimate
 from rbd_dynamics.replay.identification.friction import friction_prior, joint_estimates
+from rbd_dynamics.replay.identification.helpful import helpful
 from rbd_dynamics.replay.identification.least_squares import Solution
 from rbd_dynamics.replay.identification.normal_equations import Indices, NormalEquations
 from rbd_dynamics.replay.identification.samples import (
@@ -84,6 +85,7 @@ class JointColumns:
         ]
         self._moving, self._standing = (NormalEquations(columns, count + self.own * len(columns)) for _ in range(2))
         self._both: NormalEquations | None = None  # of these, until some are added
+        self._helpful: list[bool] | None = None  # of rotors, then of what bends; likewise
         self._torque = np.zeros(len(columns))  # sums of squares of the measured torque
         self._usable = np.zeros(len(columns), dtype=np.int64)  # samples of it
 
@@ -102,7 +104,7 @@ class JointColumns:
                 equations.add(place, samples.stamps[rows], chosen, samples.residual[rows, dof])
             self._torque[place] += samples.measured[usable, dof] @ samples.measured[usable, dof]
             self._usable[place] += int(usable.sum())
-        self._both = None
+        self._both = self._helpful = None
 
     def _more(self, samples: JointSamples, dof: int) -> list[Array]:
         """What a joint has besides friction of three numbers."""
@@ -120,7 +122,7 @@ class JointColumns:
         self._standing.merge(other._standing)
         self._torque += other._torque
         self._usable += other._usable
-        self._both = None
+        self._both = self._helpful = None
 
     @property
     def equations(self) -> NormalEquations:
@@ -152,6 +154,20 @@ class JointColumns:
             most = largest_inertia(self._prepare.robot)
             own[:, 3] = np.minimum(self.torque / np.maximum(a, 1e-9), most)
         return np.concatenate([np.asarray(shared, dtype=float), own.ravel()])
+
+    def helpful_scale(self, shared: Array) -> Array:
+        """The same, with zeros for rotors and for friction that bends where these do not lower the error on stretches
+        that the fit has not seen, beside all shared parameters: they would only make what is sought less sure.
+        """
+        scale = self.scale(shared)
+        firsts = self._count + self.own * np.arange(len(self.dofs)) + 3
+        rotors = [np.array([first]) for first in firsts if self._rotors]
+        bends = [np.arange(first + self._rotors, first + self.own - 3) for first in firsts if self._bends]
+        if self._helpful is None:
+            self._helpful = helpful(self.equations, scale, [*rotors, *bends])
+        for group, helps in zip([*rotors, *bends], self._helpful):
+            scale[group] *= helps
+        return scale
 
     def shared_information(self, fit: Solution, count: int) -> Array:
         """Inverse covariance of the first `count` parameters of a fit, the shared ones, whatever friction is."""

@@ -130,12 +130,13 @@ class PayloadIdentifier:
         """Load from all that was added; ask as often as you like."""
         heaviest = LARGEST_SHARE * self._prepare.robot.model.mass
         usual = [heaviest, *3 * [heaviest * DISTANCE], *6 * [heaviest * (2.0 * self.size) ** 2]]
-        scale, count = self._columns.scale(usual), self._base.base.count
-        equations = self._columns.equations
+        count, equations = self._base.base.count, self._columns.equations
+        large = self._columns.helpful_scale(self._base.scale)
+        scale = np.concatenate([usual, large[count:]])
         own = equations.count - count
         sought = scipy.linalg.block_diag(self._of_load, np.eye(own))
         errors = np.vstack([self._base.errors, np.zeros((own, self._base.errors.shape[1]))])
-        fit = solve_widened(equations, sought, scale, errors, np.concatenate([self._base.scale, scale[10:]]))
+        fit = solve_widened(equations, sought, scale, errors, large)
         x, covariance = fit.values[:10], fit.covariance[:10, :10]
         found = Estimate.of("mass", x[0], fit.errors[0], fit.quantile, "kg", bool(fit.identifiable[0]))
         if fit.quantile * fit.misfit[0] > abs(x[0]) and fit.share > NOTICED:
