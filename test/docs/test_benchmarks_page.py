@@ -171,7 +171,7 @@ def test_what_a_child_uses_is_not_the_others():
             time.sleep(0.02)
         child.kill()
     assert used >= 0.2
-    assert own_time() - before >= used
+    assert own_time() - before >= used - 1e-6  # of sums of ticks
 
 
 def test_a_node_without_a_turn_leaves_the_others_theirs():

@@ -23,11 +23,9 @@ class Follower:
 
     def __init__(self, ros, name):
         from control_msgs.action import FollowJointTrajectory
-        from rclpy.action import ActionClient
 
         self.ros, self.kind, self.feedback = ros, FollowJointTrajectory, []
-        self.client = ActionClient(ros.node, FollowJointTrajectory, name)
-        assert self.client.wait_for_server(60.0), f"waited in vain for {name}"
+        self.client = ros.action_client(FollowJointTrajectory, name)
 
     def close(self):
         self.client.destroy()

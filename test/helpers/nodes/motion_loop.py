@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from helpers.models.arms import JOINTS
-from helpers.nodes.ros_nodes import Conversation, joint_state, joint_trajectory, wait_until
+from helpers.nodes.ros_nodes import PATIENCE, Conversation, joint_state, joint_trajectory, wait_until
 
 KP = 20.0
 #: torque = gravity + kp (wanted - measured): the wanted position can be read from it
@@ -69,7 +69,7 @@ class MotionLoop(Conversation):
     def stand(self, q=(0.0, 0.0, 0.0)):
         """The robot stands at q and is wanted there; nothing is reported any more."""
         name, self.streams, self.follows = self.node.name, True, True
-        usual = {"setpoint_tolerance": 0.05, "path_tolerance": [0.2], "state_timeout": 1.0}
+        usual = {"setpoint_tolerance": 0.05, "path_tolerance": [0.2], "state_timeout": PATIENCE}
         anything = dict.fromkeys(usual, 0.0) | {"path_tolerance": [0.0]}
         for result in self.ros.set_parameters(name, **anything):
             assert result.successful, result.reason

@@ -92,6 +92,38 @@ class Ros:
         self._gone.extend(calls)
         wait_until(lambda: not self._gone or not self._thread.is_alive(), "the end of publishers and subscriptions")
 
+    def within(self, call: Callable[[], Any]) -> Any:
+        """What the call returns, made in the executor's thread."""
+        if threading.current_thread() is self._thread:
+            return call()
+        found: list[Any] = []
+        self.destroy(lambda: found.append(call()))
+        return found[0]
+
+    def action_client(self, kind: Any, name: str) -> Any:
+        """A client of an action that is there; destroy it.
+
+        rclpy notes a request after it has sent it: an answer that the executor takes in between is lost ("Ignoring
+        unexpected goal response"). So the executor's own thread sends.
+        """
+        from rclpy.action import ActionClient
+
+        within = self.within
+
+        class Client(ActionClient):  # type: ignore[misc, type-arg]
+            def send_goal_async(self, *parts: Any, **named: Any) -> Any:
+                return within(partial(super().send_goal_async, *parts, **named))
+
+            def _cancel_goal_async(self, *parts: Any) -> Any:
+                return within(partial(super()._cancel_goal_async, *parts))
+
+            def _get_result_async(self, *parts: Any) -> Any:
+                return within(partial(super()._get_result_async, *parts))
+
+        client = Client(self.node, kind, name)
+        assert client.wait_for_server(PATIENCE), f"waited {PATIENCE:g} s in vain for action {name}"
+        return client
+
     def _spin(self) -> None:
         while not self._stop.is_set():
             self._spin_for(0.05)

@@ -28,13 +28,10 @@ class Talk:
     """Goals to the simulator."""
 
     def __init__(self, ros, node):
-        from rclpy.action import ActionClient
-
         from rbd_dynamics_interfaces.action import Simulate
 
         self.ros, self.node, self.kind = ros, node, Simulate
-        self.client = ActionClient(ros.node, Simulate, f"{node.name}/simulate")
-        assert self.client.wait_for_server(20.0)
+        self.client = ros.action_client(Simulate, f"{node.name}/simulate")
         self.feedback = []
 
     def begin(self, **fields):

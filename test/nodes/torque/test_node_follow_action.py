@@ -10,12 +10,12 @@ import pytest
 from helpers.models.arms import ARM, JOINTS
 from helpers.nodes.following import Follower, needs_control_msgs, seconds, tolerance
 from helpers.nodes.motion_loop import SEES_WANTED, MotionLoop
-from helpers.nodes.ros_nodes import joint_trajectory, wait_until
+from helpers.nodes.ros_nodes import PATIENCE, joint_trajectory, wait_until
 
 pytestmark = needs_control_msgs
 REST = [0.0, 0.0, 0.0]
 GOAL = [0.1, -0.1, 0.02]
-PARAMETERS = {"robot_description": ARM, **SEES_WANTED, "plausible_velocity": 0.0, "state_timeout": 1.0}
+PARAMETERS = {"robot_description": ARM, **SEES_WANTED, "plausible_velocity": 0.0, "state_timeout": PATIENCE}
 
 
 class Talk(MotionLoop, Follower):
@@ -228,6 +228,7 @@ def test_goal_ends_when_the_states_do(standing):
     handle = standing.begin(JOINTS, (20.0, GOAL))
     standing.moves(1e-4)
     standing.streams = False
+    standing.ros.set_parameters("follower", state_timeout=0.1)
     status, code, text = standing.result(handle)
     assert (status, code) == ("aborted", "INVALID_GOAL")
     assert "no joint states arrive" in text

@@ -16,7 +16,7 @@ from helpers.nodes.trajectory_bytes import serialised
 
 pytestmark = needs_ros
 PARAMETERS = {"robot_description": ARM, **SEES_WANTED, "plausible_velocity": 0.0}
-PATIENT = {"state_timeout": 1.0}  # of a busy machine, where silence is not what is tested
+PATIENT = {"state_timeout": PATIENCE}  # of a busy machine, where silence is not what is tested
 
 
 @pytest.fixture(scope="module")
@@ -200,11 +200,11 @@ def test_goal_tolerance_is_watched_after_the_end(standing):
 
 
 def test_gap_without_states_ends_the_motion(standing):
-    standing.ros.set_parameters("motions", state_timeout=0.1)
-    standing.send(JOINTS, (4.0, [1.0, 0.0, 0.0]))
-    wait_until(lambda: standing.wanted[-1][1][0] > 0.01, "a motion")
+    standing.send(JOINTS, (60.0, [1.0, 0.0, 0.0]))
+    wait_until(lambda: standing.wanted[-1][1][0] > 1e-6, "a motion")
     standing.streams = False
-    time.sleep(2.0)
+    standing.ros.set_parameters("motions", state_timeout=0.1)
+    standing.diagnosed("no answer for")
     del standing.wanted[:]
     standing.follows = False  # stays where it was
     standing.streams = True
@@ -214,9 +214,9 @@ def test_gap_without_states_ends_the_motion(standing):
 
 
 def test_robot_that_was_moved_while_states_were_silent_is_held_where_it_is(standing):
-    standing.ros.set_parameters("motions", state_timeout=0.1)
     standing.streams = False
-    time.sleep(0.5)
+    standing.ros.set_parameters("motions", state_timeout=0.1)
+    standing.diagnosed("no answer for")
     del standing.wanted[:]
     standing.q, standing.streams = np.array([0.4, 0.0, 0.0]), True
     standing.goes_on()
@@ -225,7 +225,8 @@ def test_robot_that_was_moved_while_states_were_silent_is_held_where_it_is(stand
 
 def test_no_trajectory_begins_while_states_are_silent(standing):
     standing.streams = False
-    time.sleep(1.2)
+    standing.ros.set_parameters("motions", state_timeout=0.1)
+    standing.diagnosed("no answer for")
     standing.send(JOINTS, (2.0, [0.1] * 3))
     standing.diagnosed("trajectory refused: the node is silent: no answer for")
     standing.streams = True
