@@ -15,7 +15,8 @@ from helpers.nodes.torque_talk import in_lockstep
 
 TASK_ROWS = ["tool.rx", "tool.ry", "tool.rz", "tool.x", "tool.y"]
 MS = 1_000_000
-AHEAD = 1.5  # s: trajectories begin so much later, and are planned by then, on a busy machine too
+AHEAD = 1.5  # s: trajectories begin so much later, and are planned by then
+WAITS = 0.02  # s of ours for each millisecond of the robot's, until then
 PARAMETERS = {
     "robot_description": pressing.robots()["panda"].read_text() if "panda" in pressing.robots() else "",
     "locked_joints": ["panda_finger_joint1"],
@@ -165,11 +166,19 @@ class Rig(Conversation):
             message.points.append(point)
         ahead = AHEAD if len(points) > 1 else 0.0
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self.time + round(1e9 * ahead), 1_000_000_000)
+        said = self._answers()
         self.trajectories.publish(message)
-        if ahead:  # states go on meanwhile, however long it takes to be planned
-            self.run(ahead)
+        if ahead:  # states go on meanwhile, and the robot's time slowly until it is planned
+            for _ in range(round(1000 * ahead)):
+                self.step()
+                if self._answers() == said:
+                    time.sleep(WAITS)
         else:
             time.sleep(0.1)
+
+    def _answers(self):
+        """How many trajectories were taken or refused."""
+        return sum(self.node.log.count(words) for words in ("trajectory of ", "trajectory refused"))
 
     def pressed(self, height=0.003):
         """Pressing with 10 N, from above the surface, whatever was before; where it does already, nothing is done."""
