@@ -77,7 +77,7 @@ def outcomes_of(robot: str, start: float, summary: Mapping[str, Any]) -> list[Ou
 
 
 def needed(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a summary what `outcomes_of` reads, beside its joints."""
+    """The parts of a summary that `outcomes_of` reads, beside its joints."""
     found: dict[str, Any] = {}
     if summary.get("friction"):
         found["friction"] = {

@@ -85,7 +85,7 @@ def moment(start: float, days: float) -> str:
 
 
 def axis_dates(trend: Trend) -> tuple[str, str]:
-    """Of the first and of the last recording."""
+    """Dates of the first and of the last recording."""
     starts = [point[0] for points in trend.series.values() for point in points]
     first, last = min(starts), max(starts)
     days = (last - first) / DAY

@@ -40,7 +40,7 @@ class _Fold:
         self._left = self._squares(columns, self._values)
 
     def gain(self, group: Indices) -> float:
-        """By how much less of the stretch is left with these columns, too."""
+        """Squares of the stretch that these columns explain, beside those that were taken."""
         across = self._information[np.ix_(self._columns, group)]
         into = self._inverse @ across
         own = self._information[np.ix_(group, group)] - across.T @ into
