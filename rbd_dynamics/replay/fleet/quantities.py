@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 
@@ -57,7 +57,7 @@ class Outcome:
     joint: str
     start: float
     torque: float
-    values: Mapping[str, Value] = field(default_factory=dict)
+    values: Mapping[str, Value]
 
 
 def outcomes_of(robot: str, start: float, summary: Mapping[str, Any]) -> list[Outcome]:
