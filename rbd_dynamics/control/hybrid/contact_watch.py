@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a tool that presses still touches what it pressed on."""
+"""Whether a tool that presses still touches what it pressed on, and whether that holds against it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 ROUGHNESS = 2e-4  # m
+CUT = 0.5  # of the push, and of the wanted force
 
 
 class ContactWatch:
@@ -44,3 +45,23 @@ class ContactWatch:
             self.lost += dt
         if (outside < -ROUGHNESS).any():
             self.beyond += dt
+
+
+class GivingWay:
+    """Counts how long a surface has given way: the push is cut for the tool's speed, and what is felt does not grow.
+
+    A tool that slips off an edge still feels the edge's side, and a part that is pushed away its friction.
+
+    Attributes:
+        time: s, so far. felt: N, when it began.
+    """
+
+    def __init__(self) -> None:
+        self.time = self.felt = 0.0
+
+    def update(self, share: float, felt: float, wanted: float, least: float, dt: float) -> None:
+        """share: of the wanted force (N) that may push. felt: N; it has grown where it is more by `least` (N)."""
+        if share >= CUT or felt >= CUT * wanted or felt > self.felt + least:
+            self.time, self.felt = 0.0, felt
+        else:
+            self.time += dt

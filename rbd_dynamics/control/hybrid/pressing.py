@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from rbd_dynamics.control.hybrid.approach import Approach, fastest_approach
 from rbd_dynamics.control.hybrid.checks import HybridChecks, one_sided
 from rbd_dynamics.control.hybrid.contact_sense import ContactSense
-from rbd_dynamics.control.hybrid.contact_watch import ContactWatch
+from rbd_dynamics.control.hybrid.contact_watch import ContactWatch, GivingWay
 from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
 from rbd_dynamics.control.hybrid.governor import TaskGovernor
 from rbd_dynamics.control.hybrid.hold import FreeMotion, inertia_of
-from rbd_dynamics.control.hybrid.letting_go import LettingGo
+from rbd_dynamics.control.hybrid.letting_go import LettingGo, answers
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 from rbd_dynamics.control.hybrid.push import Push
@@ -66,7 +66,7 @@ class Pressing:
         self._again = False  # the approach is one back to a contact that was lost
         self._push = Push(self.unilateral)
         self._contact = ContactWatch(self.unilateral)
-        self._sense = ContactSense()
+        self._sense, self._giving = ContactSense(), GivingWay()
         self._leaves = np.flatnonzero(self.unilateral).tolist()
         self._touching = True  # what cannot be lost
         self._looked = 0.0  # s, since what can be let go was looked at
@@ -103,7 +103,7 @@ class Pressing:
         if self.drift.told:
             found.append(
                 f"what is felt has come to be {self.drift.told:+.3g} N beside what joint torques press with, while the "
-                "tool stands: the sensor drifts, or the load is another"
+                "tool stands: the sensor drifts or is turned, or the load is another"
             )
         return found
 
@@ -125,6 +125,7 @@ class Pressing:
         self._contact.begin(out.h)
         self._push.begin()
         self.drift.begin()
+        self._giving = GivingWay()
         self._looked = np.inf
 
     def end(self) -> None:
@@ -223,6 +224,9 @@ class Pressing:
         if approach is None:
             self._contact.update(self._touching or not self._touching_wanted, out.h, dt)
             self._push.update(out, dt, self.limits, self.controller.reaction_time)
+            if self._leaves:
+                wanted = min(self.force[row] for row in self._leaves)
+                self._giving.update(self._push.share, self._sense.smooth, wanted, self._least, dt)
             self._looked += dt
             if self._looked >= LOOKS:
                 self._look_at_what_can_be_let_go(q, v)
@@ -233,14 +237,16 @@ class Pressing:
 
     def _look_at_what_can_be_let_go(self, q: Array, v: Array) -> None:
         """Update the bound of the force for where the arm is now."""
-        self._looked, controller, limits = 0.0, self.controller, self.limits
-        A = controller.robot.constraint_rows(q, v, controller.constraints).A
-        _, Minv_At = inertia_of(controller.robot, q, A)
-        damping = controller.gains.normal_damping
-        for row in np.flatnonzero(self.unilateral):
-            self.bound[row] = self.letting_go.largest(
-                A[row], Minv_At[:, row], damping, limits.normal_speed, limits.largest_force
-            )
+        self._looked, limits = 0.0, self.limits
+        if not limits.normal_speed:
+            self.bound[:] = np.inf
+            return
+        rows = np.flatnonzero(self.unilateral)
+        # what the integral adds has to be let go as well, but for what free motion needs
+        added = np.maximum(self.controller.force_integral - self._push.lacking, 0.0)
+        for row, answer in zip(rows, answers(self.controller, q, v, rows)):
+            most = self.letting_go.largest(answer, limits.normal_speed, limits.largest_force + added[row])
+            self.bound[row] = max(most - added[row], limits.contact_force)
 
     def _begin_to_press(self, approach: Approach, measured: Array) -> None:
         """Contact: what the sensor read before is its zero, and what the model lacked stays compensated."""
@@ -278,6 +284,11 @@ class Pressing:
             self.unilateral, inertia, self._push.lacking, out.h, measured, controller.gains.normal_damping,
             replace(limits, approach_speed=slow), ramp=0.0,
         )  # fmt: skip
+        if sudden:  # the task stays where it is: what friction had held back does not fling the tool ahead
+            self.governor.begin(q, out.theta)
+        # what the integrals made up for, as of friction, is gone with the contact
+        kept = np.where(self.unilateral, 0.0, controller.force_integral)
+        controller.preset(force=kept, acceleration=0.0 if sudden else None)
         self._again = True
         self.force[self.unilateral] = 0.0
 
@@ -293,4 +304,7 @@ class Pressing:
             if self._approach.unfelt:
                 return "contact lost: the sensor feels nothing, though something is in the way"
             return "contact lost" if self._contact.beyond > self.limits.contact_timeout else ""
+        if self._giving.time > self.limits.contact_timeout and self._touching_wanted:
+            speed = -1e3 * min(out.drift[row] for row in self._leaves)
+            return f"contact lost: what is pressed gives way, at {speed:.3g} mm/s under {self._sense.smooth:.3g} N"
         return "contact lost" if self._contact.lost > self.limits.contact_timeout and self._touching_wanted else ""
