@@ -121,11 +121,15 @@ class PressedArm(Plant):
 
     def effective_mass(self, direction: Array) -> float:
         """kg, of the tool's point in a direction of the world."""
-        row = np.zeros((1, self.model.nv))
-        row[0, self._v] = np.asarray(direction) @ self.jacobian()
-        solved = np.zeros_like(row)
-        mujoco.mj_solveM(self.model, self.data, solved, row)
-        return 1.0 / float(row[0] @ solved[0])
+        return 1.0 / float(np.asarray(direction) @ self.mobility(direction))
+
+    def mobility(self, direction: Array) -> Array:
+        """m/s of the tool's point (3, in the world) for each N s along a direction of the world."""
+        J = np.zeros((3, self.model.nv))
+        J[:, self._v] = self.jacobian()
+        row, solved = np.asarray(direction) @ J, np.zeros((1, self.model.nv))
+        mujoco.mj_solveM(self.model, self.data, solved, row.reshape(1, -1))
+        return np.asarray(J @ solved[0])
 
     def jacobian(self) -> Array:
         """(3, joints) of the tool's point, in the world."""

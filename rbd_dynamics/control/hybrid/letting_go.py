@@ -143,6 +143,22 @@ class LettingGo:
         work = [np.zeros(nv) for _ in range(4)]
         self._bound: Bound = _loops().bind(nv, *self._answer, self._most, self._share, *work, self._found)
 
+    def bounds(
+        self, controller: HybridController, q: Array, v: Array, rows: NDArray[np.bool_], normal_speed: float,
+        most: float, added: Array,
+    ) -> Array:  # fmt: skip
+        """N (m): the largest multipliers, up to `most`, beside what is added (m) to them. rows (m): that can be left.
+
+        Of the others infinite, and of all where normal_speed (m/s) is 0.
+        """
+        found = np.full(len(rows), np.inf)
+        if not normal_speed:
+            return found
+        chosen, more = np.flatnonzero(rows), np.maximum(added, 0.0)
+        for row, answer in zip(chosen, answers(controller, q, v, chosen)):
+            found[row] = self.largest(answer, normal_speed, most + more[row]) - more[row]
+        return found
+
     def largest(self, answer: Answer, normal_speed: float, most: float) -> float:
         """N, up to `most`. normal_speed: m/s; 0: any force."""
         if not normal_speed:

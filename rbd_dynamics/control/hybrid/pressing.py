@@ -21,11 +21,12 @@ from rbd_dynamics.control.hybrid.contact_watch import ContactWatch, GivingWay
 from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
 from rbd_dynamics.control.hybrid.governor import TaskGovernor
 from rbd_dynamics.control.hybrid.hold import FreeMotion, inertia_of
-from rbd_dynamics.control.hybrid.letting_go import LettingGo, answers
+from rbd_dynamics.control.hybrid.letting_go import LettingGo
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 from rbd_dynamics.control.hybrid.push import Push
 from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift
+from rbd_dynamics.control.hybrid.turns import Turns
 
 Array = NDArray[np.float64]
 SUDDEN = 0.003  # s without contact, after which a tool that moves on approaches anew
@@ -62,6 +63,7 @@ class Pressing:
         self.checks = HybridChecks(controller, self.unilateral)
         self.letting_go = LettingGo(nv)
         self.drift = SensorDrift(self.unilateral)
+        self.turns = Turns(controller)
         self._approach: Approach | None = None
         self._again = False  # the approach is one back to a contact that was lost
         self._push = Push(self.unilateral)
@@ -170,7 +172,8 @@ class Pressing:
     def step(self, now: int, q: Array, v: Array, measured: Array, dt: float, *, beside: Beside | None = None) -> str:
         """Find `output` for a state. Why it may not go on; empty if it may. Raises ArithmeticError."""
         controller, governor = self.controller, self.governor
-        approach = self._look(q, v, measured, dt)
+        aside = 0.0 if beside is None else beside.force
+        approach = self._look(q, v, measured, dt, aside)
         felt = measured - self.offset
         if approach is None:
             change = self.limits.force_rate * dt
@@ -205,13 +208,14 @@ class Pressing:
             approach=pushed.aim,
         )
         self.drift.update(out, felt, self.force, dt, known=pushed.felt)
-        problem = self._problem(out, felt, 0.0 if beside is None else beside.force)
+        problem = self._problem(out, felt, aside)
+        self.turns.follow(q, self.checks.turn)
         if not problem and approach is not None:
             problem = approach.step(out.h, out.drift, dt)
         return problem
 
-    def _look(self, q: Array, v: Array, measured: Array, dt: float) -> Approach | None:
-        """Whether it touches, touches no more, or yet. The approach that goes on."""
+    def _look(self, q: Array, v: Array, measured: Array, dt: float, beside: float) -> Approach | None:
+        """Whether it touches, touches no more, or yet. The approach that goes on. beside: as for `_problem`."""
         approach, out = self._approach, self.output
         if out is None:
             return approach
@@ -232,21 +236,16 @@ class Pressing:
                 self._look_at_what_can_be_let_go(q, v)
             self._approach_again(q, v, measured)
         elif self._again:
-            self._contact.update(False, out.h, dt)
+            self._contact.update(False, out.h, dt, aside=beside > 2.0 * self._least)
         return self._approach
 
     def _look_at_what_can_be_let_go(self, q: Array, v: Array) -> None:
         """Update the bound of the force for where the arm is now."""
-        self._looked, limits = 0.0, self.limits
-        if not limits.normal_speed:
-            self.bound[:] = np.inf
-            return
-        rows = np.flatnonzero(self.unilateral)
+        self._looked, limits, letting_go = 0.0, self.limits, self.letting_go
         # what the integral adds has to be let go as well, but for what free motion needs
-        added = np.maximum(self.controller.force_integral - self._push.lacking, 0.0)
-        for row, answer in zip(rows, answers(self.controller, q, v, rows)):
-            most = self.letting_go.largest(answer, limits.normal_speed, limits.largest_force + added[row])
-            self.bound[row] = max(most - added[row], limits.contact_force)
+        added = self.controller.force_integral - self._push.lacking
+        most = letting_go.bounds(self.controller, q, v, self.unilateral, limits.normal_speed, limits.largest_force, added)
+        self.bound[self.unilateral] = np.maximum(most, limits.contact_force)[self.unilateral]
 
     def _begin_to_press(self, approach: Approach, measured: Array) -> None:
         """Contact: what the sensor read before is its zero, and what the model lacked stays compensated."""
@@ -262,9 +261,9 @@ class Pressing:
         if came:
             if not again:
                 self._push.lacking[:] = approach.free_push
-            most = np.minimum(most, self.limits.contact_force)
+            # where it was lost before, with as much as tells at once whether it is lost again
+            most = np.minimum(most, 2.0 * self._least if again else self.limits.contact_force)
         self.force[:] = np.where(self.unilateral, np.clip(felt, 0.0, most), felt)
-        # in contact from the begin, part of the push was this force already
         self.controller.preset(force=approach.push - (0.0 if came else self.force), acceleration=None)
         self._approach, self._again = None, False
         self._contact.begin(self.output.h)
@@ -299,12 +298,9 @@ class Pressing:
         if problem or first:
             return problem
         if self._approach is not None:
-            if self._approach.unfelt and beside > 2.0 * self._least:
-                return f"contact lost: something is in the way, with {beside:.3g} N beside the constraints"
-            if self._approach.unfelt:
-                return "contact lost: the sensor feels nothing, though something is in the way"
-            return "contact lost" if self._contact.beyond > self.limits.contact_timeout else ""
-        if self._giving.time > self.limits.contact_timeout and self._touching_wanted:
-            speed = -1e3 * min(out.drift[row] for row in self._leaves)
-            return f"contact lost: what is pressed gives way, at {speed:.3g} mm/s under {self._sense.smooth:.3g} N"
-        return "contact lost" if self._contact.lost > self.limits.contact_timeout and self._touching_wanted else ""
+            return self._contact.not_found(self._approach.unfelt, beside, self._least, self.limits.contact_timeout)
+        if not self._touching_wanted:
+            return ""
+        if self._giving.time > self.limits.contact_timeout:
+            return self._giving.words(-min(out.drift[row] for row in self._leaves))
+        return "contact lost" if self._contact.lost > self.limits.contact_timeout else ""

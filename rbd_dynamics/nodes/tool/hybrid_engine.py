@@ -243,13 +243,13 @@ class TaskDecoder:
 
 
 def check_turns(points: Waypoints) -> None:
-    """Raise TrajectoryError where rotations of a point together are half a turn or more."""
+    """Raise TrajectoryError where rotations of a point together are more than half a turn."""
     rows = [k for k, name in enumerate(points.joint_names) if name.rsplit(".")[-1] in ("rx", "ry", "rz")]
     sizes = np.linalg.norm(np.nan_to_num(np.asarray(points.positions)[:, rows]), axis=1) if rows else np.zeros(0)
-    if sizes.size and sizes.max() > LARGEST_ANGLE:
+    if sizes.size and sizes.max() > LARGEST_ANGLE * (1.0 + 1e-9):
         raise TrajectoryError(
             f"point {int(sizes.argmax())} turns the tool by {sizes.max():.4g} rad from the task frame, more than "
-            f"{LARGEST_ANGLE:.4g}: near half a turn and beyond it angles are not unique"
+            "half a turn, beyond which no angle is unique"
         )
 
 
