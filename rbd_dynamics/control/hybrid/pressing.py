@@ -100,7 +100,7 @@ class Pressing:
             if wanted > most and not self.approaching:
                 found.append(
                     f"{name} = {wanted:.3g} is wanted, but {most:.3g} pressed: of more the tool could not let go in "
-                    f"time where contact is lost (effort_rate_limits, normal_speed, inertias of the description)"
+                    f"time where contact is lost (actuator_bandwidth, effort_rate_limits, inertias of the description, normal_speed)"
                 )
         if self.drift.told:
             found.append(
