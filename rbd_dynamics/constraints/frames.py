@@ -51,8 +51,8 @@ class FrameConstraint(PairConstraint):
         near = tuple(float(x) for x in self.near)
         if len(near) != 3 or not all(map(math.isfinite, near)) or any(near) and not self.angles:
             raise ValueError(
-                f"constraint {excerpt(self.name)}: near {excerpt(list(self.near))} must be a rotation vector (3 numbers, "
-                "rad) of a constraint with angles"
+                f"constraint {excerpt(self.name)}: near {excerpt(list(self.near))} must be a rotation vector (3 "
+                "numbers, rad) of a constraint with angles"
             )
         object.__setattr__(self, "near", near)
         given = tuple(self.directions)

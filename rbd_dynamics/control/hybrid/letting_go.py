@@ -110,7 +110,7 @@ def answers(controller: HybridController, q: Array, v: Array, rows: NDArray[np.i
     robot, gains, m = controller.robot, controller.gains, controller.m
     A = np.vstack([robot.constraint_rows(q, v, each).A for each in (controller.constraints, controller.task)])
     M = robot.mass_matrix(q)
-    inverse = np.linalg.inv(M)
+    inverse = np.asarray(np.linalg.inv(M), dtype=float)
     response = inverse @ A.T
     onto = response @ np.linalg.pinv(A @ response, rcond=1e-6, hermitian=True)  # A onto nothing but its rows
     kp, kd = (np.broadcast_to(np.asarray(each, dtype=float), (controller.k,)) for each in (gains.kp, gains.kd))

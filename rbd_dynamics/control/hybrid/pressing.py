@@ -62,12 +62,10 @@ class Pressing:
         self.output: HybridOutput | None = None
         self.checks = HybridChecks(controller, self.unilateral)
         self.letting_go = LettingGo(nv)
-        self.drift = SensorDrift(self.unilateral)
-        self.turns = Turns(controller)
+        self.drift, self.turns = SensorDrift(self.unilateral), Turns(controller)
         self._approach: Approach | None = None
         self._again = False  # the approach is one back to a contact that was lost
-        self._push = Push(self.unilateral)
-        self._contact = ContactWatch(self.unilateral)
+        self._push, self._contact = Push(self.unilateral), ContactWatch(self.unilateral)
         self._sense, self._giving = ContactSense(), GivingWay()
         self._leaves = np.flatnonzero(self.unilateral).tolist()
         self._touching = True  # what cannot be lost
@@ -100,7 +98,7 @@ class Pressing:
             if wanted > most and not self.approaching:
                 found.append(
                     f"{name} = {wanted:.3g} is wanted, but {most:.3g} pressed: of more the tool could not let go in "
-                    f"time where contact is lost (actuator_bandwidth, effort_rate_limits, inertias of the description, normal_speed)"
+                    "time where contact is lost (actuator_bandwidth, effort_rate_limits, rotors, normal_speed)"
                 )
         if self.drift.told:
             found.append(
@@ -196,17 +194,9 @@ class Pressing:
             else push.approaching(approach, before, again=self._again)
         )
         self.output = out = controller.step(
-            q,
-            v,
-            step.theta,
-            rate=step.rate,
-            acceleration=step.acceleration,
-            force=pushed.force,
-            measured=felt if pushed.felt else None,
-            dt=dt,
-            posture=governor.wanted_posture,
-            approach=pushed.aim,
-        )
+            q, v, step.theta, rate=step.rate, acceleration=step.acceleration, force=pushed.force,
+            measured=felt if pushed.felt else None, dt=dt, posture=governor.wanted_posture, approach=pushed.aim,
+        )  # fmt: skip
         self.drift.update(out, felt, self.force, dt, known=pushed.felt)
         problem = self._problem(out, felt, aside)
         self.turns.follow(q, self.checks.turn)
@@ -244,7 +234,9 @@ class Pressing:
         self._looked, limits, letting_go = 0.0, self.limits, self.letting_go
         # what the integral adds has to be let go as well, but for what free motion needs
         added = self.controller.force_integral - self._push.lacking
-        most = letting_go.bounds(self.controller, q, v, self.unilateral, limits.normal_speed, limits.largest_force, added)
+        most = letting_go.bounds(
+            self.controller, q, v, self.unilateral, limits.normal_speed, limits.largest_force, added
+        )
         self.bound[self.unilateral] = np.maximum(most, limits.contact_force)[self.unilateral]
 
     def _begin_to_press(self, approach: Approach, measured: Array) -> None:

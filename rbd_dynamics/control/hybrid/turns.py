@@ -60,10 +60,12 @@ class Turns:
         return near_log(R.T @ S, np.array(rows.near))
 
     def _tell_near(self, vector: Array) -> None:
-        near = tuple(vector.tolist())
-        self.controller.renumber(
-            lambda rows: rows.renumbered(lambda each: replace(each, near=near) if _tells_angles(each) else each)
-        )
+        x, y, z = map(float, vector)
+
+        def tell(each: Constraint) -> Constraint:
+            return replace(each, near=(x, y, z)) if isinstance(each, FrameConstraint) and each.angles else each
+
+        self.controller.renumber(lambda rows: rows.renumbered(tell))
 
 
 def near_log(rotation: Array, near: Array) -> Array:

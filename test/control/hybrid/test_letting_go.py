@@ -18,7 +18,9 @@ INERTIA = MASS * LEVER**2  # of one joint
 
 
 def one_joint(damping=DAMPING):
-    return Answer(np.array([LEVER]), np.array([[1.0 / INERTIA]]), np.array([[BRAKING * damping * INERTIA]]), np.zeros((1, 1)))
+    return Answer(
+        np.array([LEVER]), np.array([[1.0 / INERTIA]]), np.array([[BRAKING * damping * INERTIA]]), np.zeros((1, 1))
+    )
 
 
 def largest(rate, *, most=1e3, answer=None, damping=DAMPING):

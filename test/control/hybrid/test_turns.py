@@ -43,7 +43,7 @@ def test_angles_near_a_turn_are_that_turn_and_their_rates_the_derivative(size):
             [FrameConstraint("tool", TOOL, reference_placement=turned(robot, vector), angles=True, near=tuple(near))],
         )
 
-        def h(q):
+        def h(q, rows=rows):
             return robot.constraint_rows(q, np.zeros(6), rows).h[:3]
 
         np.testing.assert_allclose(h(Q), vector, atol=1e-9)
@@ -63,9 +63,7 @@ def test_a_tool_may_turn_on_through_half_a_turn(controlled, way):
     constraints, moved = task.sets(robot.model)
     controller = HybridController(robot, constraints, moved)
     frame = checked_placement(at, "frame")
-    controller.renumber(
-        lambda rows: rows.renumbered(lambda each: replace(each, reference_placement=frame))
-    )
+    controller.renumber(lambda rows: rows.renumbered(lambda each: replace(each, reference_placement=frame)))
     row = controlled.index("ry")
     turns, v = Turns(controller), way * np.eye(6)[5]
     turns.begin()
