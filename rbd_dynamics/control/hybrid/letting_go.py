@@ -26,6 +26,7 @@ STEP = 0.001  # s
 UNSEEN = 4  # steps from when contact is lost to when the push falls
 LONGEST = 200  # steps
 HALVINGS = 7
+SINGULAR = 1e-7  # of the largest mobility
 LOST = 0.08  # s: a lost contact goes no farther than `normal_speed` does in that time
 
 
@@ -112,7 +113,9 @@ def answers(controller: HybridController, q: Array, v: Array, rows: NDArray[np.i
     M = robot.mass_matrix(q)
     inverse = np.asarray(np.linalg.inv(M), dtype=float)
     response = inverse @ A.T
-    onto = response @ np.linalg.pinv(A @ response, rcond=1e-6, hermitian=True)  # A onto nothing but its rows
+    mobility = A @ response
+    mobility.flat[:: len(A) + 1] += SINGULAR * mobility.trace()  # of rows that nothing moves, nothing is wanted
+    onto = np.linalg.solve(mobility, response.T).T  # A onto is one
     kp, kd = (np.broadcast_to(np.asarray(each, dtype=float), (controller.k,)) for each in (gains.kp, gains.kd))
     posture = gains.posture_kp, gains.posture_kd
     if controller.law == "gauge_invariant":  # (d/dt + kd)(e' + kp e)
