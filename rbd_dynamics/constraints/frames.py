@@ -70,7 +70,7 @@ class FrameConstraint(PairConstraint):
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """Of `near`: the quaternion (w, x, y, z)."""
+        """The quaternion (w, x, y, z) of `near`."""
         if not self.angles:
             return ()
         angle = math.sqrt(sum(x * x for x in self.near))

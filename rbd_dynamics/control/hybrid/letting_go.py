@@ -107,7 +107,7 @@ class Answer(NamedTuple):
 
 
 def answers(controller: HybridController, q: Array, v: Array, rows: NDArray[np.intp]) -> list[Answer]:
-    """Of each of these constraint rows, where the arm is: along it motion is braked, and the task is held in place."""
+    """One for each of these constraint rows: along it motion is braked, and the task is held in place."""
     robot, gains, m = controller.robot, controller.gains, controller.m
     A = np.vstack([robot.constraint_rows(q, v, each).A for each in (controller.constraints, controller.task)])
     M = robot.mass_matrix(q)
