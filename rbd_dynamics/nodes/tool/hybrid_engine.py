@@ -215,15 +215,16 @@ def check_force(params: HybridControllerParameters, constraints: ConstraintSet, 
 
 def check_wanted(engine: Engine, params: HybridControllerParameters, before: HybridControllerParameters) -> None:
     """Raise ValueError where what is wanted now is beyond limits that are to be."""
-    force = engine.supervisor.desired
+    force, which = engine.supervisor.desired, "largest_force': the wanted "
     if params.desired_force != before.desired_force:
+        which = "desired_force': "
         if len(params.desired_force) not in (0, len(force)):
             return  # of other rows
         force = np.asarray(params.desired_force or np.zeros(len(force)))
     supervisor = engine.supervisor
     names = engine.controller.constraints.row_names
     if problem := force_problem(force, names, supervisor.unilateral, params.largest_force):
-        raise ValueError(f"parameter 'largest_force': the wanted {problem}")
+        raise ValueError(f"parameter '{which}{problem}")
     if supervisor.engaged and supervisor.motion.mode != "none":
         try:
             limits_of_task(engine, params).check_state(supervisor.motion.state() * [[1.0], [0.0], [0.0]])

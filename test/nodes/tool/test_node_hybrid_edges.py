@@ -127,8 +127,8 @@ def test_what_pushes_from_the_side_stops_it_and_is_named(rig):
 
 
 def test_forces_are_checked_wherever_they_come_from(rig):
-    assert "more than largest_force" in refused(rig, desired_force=[80.0])
-    assert "would pull" in refused(rig, desired_force=[-5.0])
+    assert "'desired_force': surface.normal = 80 is more than largest_force" in refused(rig, desired_force=[80.0])
+    assert "'desired_force': surface.normal = -5 would pull" in refused(rig, desired_force=[-5.0])
     assert "wanted surface.normal = 10" in refused(rig, largest_force=5.0)
     assert "0.1" in refused(rig, force_rate=0.0)
     assert "below largest_force" in refused(rig, contact_force=60.0)
