@@ -235,9 +235,9 @@ def way(theta: Array, ways: dict[int, float], speed: float) -> list[Point]:
     for row, way in ways.items():
         offset[row] = way
     at_full = offset / max(seconds, 1e-3)
-    steady = max(seconds - ramp, 1e-3)
+    steady, still = max(seconds - ramp, 1e-3), (0.0 * theta).tolist()
     return [
-        Point(ramp, (theta + 0.5 * ramp * at_full).tolist(), at_full.tolist(), []),
-        Point(ramp + steady, (theta + (0.5 * ramp + steady) * at_full).tolist(), at_full.tolist(), []),
-        Point(2 * ramp + steady, (theta + (ramp + steady) * at_full).tolist(), (0.0 * theta).tolist(), []),
+        Point(ramp, (theta + 0.5 * ramp * at_full).tolist(), at_full.tolist(), still),
+        Point(ramp + steady, (theta + (0.5 * ramp + steady) * at_full).tolist(), at_full.tolist(), still),
+        Point(2 * ramp + steady, (theta + (ramp + steady) * at_full).tolist(), still, still),
     ]

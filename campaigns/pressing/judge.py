@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 FORCE_FACTOR = 1.2  # of largest_force
 TOOL_SPEED = 0.25  # m/s: what is usual beside people; no class wants the tool faster
+REACTION = 0.012  # s, from a reading to the torque that answers it: states, control and actuators of 30 Hz
 LOST = 5e-3  # m, that a tool may move when its contact is lost
 HELD = 5e-3  # m, that a tool may move after a stop, besides what it cannot help
 STOPPING = 0.1  # s, of the speed at the stop
@@ -85,7 +86,7 @@ def verdict(record: Record) -> Verdict:
     beyond = np.maximum(record.q - model.upper, model.lower - record.q).max()
     bounds["joint position"] = Found(max(0.0, float(beyond)), JOINT)
     speed = np.linalg.norm(np.diff(record.position, axis=0), axis=1) / PERIOD
-    bounds["tool speed"] = Found(float(speed.max()), TOOL_SPEED)
+    bounds["tool speed"] = Found(float(speed.max()), max(TOOL_SPEED, let_loose(record), thrown(case, scene)))
     bounds["lost contact"], bounds["fall"], bounds["unsaid"] = _lost(record)
     held, still = _held(record, speed)
     bounds["held"], bounds["still"] = held, still
@@ -99,9 +100,28 @@ def verdict(record: Record) -> Verdict:
 
 def impacts(case: Case, scene: Scene) -> tuple[float, float]:
     """N that cannot be helped: v sqrt(k m), along the normal and at the wall."""
-    most = 2.0 * math.pi * case.swing[0] * case.swing[1]
-    speed = case.approach + most + abs(case.surface_speed)
+    speed = _meeting(case)
     return speed * math.sqrt(case.stiffness * scene.mass), case.slide * math.sqrt(case.wall_stiffness * scene.wall_mass)
+
+
+def thrown(case: Case, scene: Scene) -> float:
+    """m/s that cannot be helped of a tool that meets a surface, or a wall."""
+    return max(_meeting(case) * scene.thrown, case.slide * scene.wall_thrown if case.wall is not None else 0.0)
+
+
+def _meeting(case: Case) -> float:
+    """m/s, of tool and surface."""
+    return case.approach + 2.0 * math.pi * case.swing[0] * case.swing[1] + abs(case.surface_speed)
+
+
+def let_loose(record: Record) -> float:
+    """m/s that cannot be helped at an edge: what friction held back is free, and what was pressed in springs back."""
+    case, scene = record.case, record.scene
+    if case.edge is None:
+        return 0.0
+    force = float(record.forces[:, 0].max())
+    freed = case.friction * force * REACTION / scene.wall_mass
+    return case.slide + math.hypot(freed, force / math.sqrt(case.stiffness * scene.wall_mass))
 
 
 def _lost(record: Record) -> tuple[Found, Found, Found]:

@@ -29,10 +29,10 @@ class Imperfections:
     """What stands between the arm and its controller, and what the controller's model does not know.
 
     bandwidth: Hz, of the actuators. sensor_delay, state_delay: periods. force_noise: N rms; of moments a twentieth.
-    encoder: rad, of a step. speed_noise: rad/s rms. bias: (3) N and drift: N/s of the sensor, along its axes; turned:
-    how it is mounted, as a rotation vector (rad). mass: kg at the tool's point. links: largest relative error of the
-    links' masses. joint_friction: of the effort limits, Coulomb's. rotors: kg m^2 (seen at the joint) for each N m of
-    the effort limits, which the description lacks and a real arm has.
+    encoder: rad, of a step. speed_noise: rad/s rms. bias: (3) N of the sensor, along its axes; drift: N/s, along the
+    axis that presses; turned: how it is mounted, as a rotation vector (rad). mass: kg at the tool's point. links:
+    largest relative error of the links' masses. joint_friction: of the effort limits, Coulomb's. rotors: kg m^2 (seen
+    at the joint) for each N m of the effort limits, which the description lacks and a real arm has.
     """
 
     _: KW_ONLY
@@ -79,7 +79,7 @@ class PressedArm(Plant):
         super().__init__(spec, joints, step)
         self.names = list(joints)
         self.imperfect, self.efforts, self._point, self._step = imperfect, efforts, np.array(point), step
-        self._rng = np.random.default_rng(seed)
+        self._rng, self._axis = np.random.default_rng(seed), arm.axis
         self._body, self._point_numbers, self._velocity = self.model.body(arm.tool).id, point, np.zeros(6)
         data = self.data  # whose arrays stay where they are
         self._origin, self._turn, self._center = (x[self._body] for x in (data.xpos, data.xmat, data.xipos))
@@ -121,11 +121,15 @@ class PressedArm(Plant):
 
     def effective_mass(self, direction: Array) -> float:
         """kg, of the tool's point in a direction of the world."""
-        row = np.zeros((1, self.model.nv))
-        row[0, self._v] = np.asarray(direction) @ self.jacobian()
-        solved = np.zeros_like(row)
-        mujoco.mj_solveM(self.model, self.data, solved, row)
-        return 1.0 / float(row[0] @ solved[0])
+        return 1.0 / float(np.asarray(direction) @ self.mobility(direction))
+
+    def mobility(self, direction: Array) -> Array:
+        """m/s of the tool's point (3, in the world) for each N s along a direction of the world."""
+        J = np.zeros((3, self.model.nv))
+        J[:, self._v] = self.jacobian()
+        row, solved = np.asarray(direction) @ J, np.zeros((1, self.model.nv))
+        mujoco.mj_solveM(self.model, self.data, solved, row.reshape(1, -1))
+        return np.asarray(J @ solved[0])
 
     def jacobian(self) -> Array:
         """(3, joints) of the tool's point, in the world."""
@@ -159,7 +163,7 @@ class PressedArm(Plant):
             turn = Rotation.from_rotvec(given.turned).as_matrix()
             wrench[:3], wrench[3:] = turn @ wrench[:3], turn @ wrench[3:]
         wrench[3:] += given.bias + given.force_noise * rng.standard_normal(3)
-        wrench[5] += given.drift * self.time
+        wrench[3 + self._axis] += given.drift * self.time
         wrench[:3] += 0.05 * given.force_noise * rng.standard_normal(3)
         return Reading(q, v, wrench)
 

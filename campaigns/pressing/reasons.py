@@ -44,9 +44,23 @@ class Truth:
     @property
     def no_contact(self) -> bool:
         """Of the surface, for nearly as long as a lost contact may take."""
+        if self.past_the_edge:
+            return True
         periods = round(1e3 * self.params.contact_timeout)
         window = self.record.forces[max(0, self.at - periods) : max(1, self.at - LATE), 0]
         return bool(window.max(initial=0.0) < self.params.contact_force + self.wrong)
+
+    @property
+    def past_the_edge(self) -> bool:
+        """The surface has ended; the tool may still touch its side."""
+        way = self.record.position[self.at] - self.record.scene.touch
+        return self.case.edge is not None and bool(way @ self.record.scene.axes[:, 0] > self.case.edge)
+
+    @property
+    def gives_way(self) -> bool:
+        """It has gone into where the surface was for a tenth of a second, as fast as it may."""
+        heights = self.record.position[max(0, self.at - 100) : self.at + 1] @ self.record.scene.axes[:, 2]
+        return bool(heights[0] - heights[-1] > 0.05 * self.params.normal_speed)
 
     @property
     def touching(self) -> bool:
@@ -69,10 +83,7 @@ class Truth:
     @property
     def off_the_surface(self) -> bool:
         """It touches, farther than a tolerance from where the surface is told to be."""
-        felt = self.forces(2 * LATE)[:, 0].max(initial=0.0) > 0.0
-        if self.case.edge is not None:  # beyond it there is none, whatever the tool touches beside it
-            way = self.record.position[self.at] - self.record.scene.touch
-            felt = felt and way @ self.record.scene.axes[:, 0] <= self.case.edge
+        felt = self.forces(2 * LATE)[:, 0].max(initial=0.0) > 0.0 and not self.past_the_edge
         least = min(self.params.press_tolerance, self.params.constraint_tolerance)
         return bool(felt and self._gap_told() > NEARLY * least)
 
@@ -158,6 +169,7 @@ class Truth:
 #: (what it says, whether that is true); the first that fits
 CLAIMS: tuple[tuple[str, str, Claim], ...] = (
     ("in the way", r"something is in the way", lambda t: t.something_wrong),
+    ("gives way", r"gives way", lambda t: t.gives_way),
     ("contact lost", r"contact (is )?lost|lost contact", lambda t: t.no_contact),
     ("too much force", r"^force of|more than largest_force", lambda t: t.too_much_force),
     ("no contact there", r"^no contact where", lambda t: not t.touching),
@@ -182,9 +194,10 @@ def judged(record: Record, stop: Stop) -> tuple[str, bool | None]:
 
 
 def drift_is_true(record: Record) -> bool:
-    """Whether the sensor reads less and less of what is there, or the load is another than it was."""
+    """Whether the sensor reads less and less of what is there, or is turned, or the load is another than it was."""
+    given = record.case.imperfect
     loads = any(event.what in ("carry", "describe", "load") for event in record.case.events)
-    return bool(record.case.imperfect.drift or np.isfinite(record.case.frozen) or loads)
+    return bool(given.drift or any(given.turned) or np.isfinite(record.case.frozen) or loads)
 
 
 def _velocity_limits(record: Record) -> Array:

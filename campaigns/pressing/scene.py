@@ -25,7 +25,8 @@ DAMPING_RATIO = 0.05  # of contacts
 class Scene(NamedTuple):
     """axes: of the surface as it is told, in the world; z is the normal. rows: of the task along its x and y.
 
-    touch: the point that would be touched first. mass, wall_mass: kg, effective, along the normal and along x.
+    touch: the point that would be touched first. mass, wall_mass: kg, effective, along the normal and along x. thrown,
+    wall_thrown: how fast the tool is after a blow along these, for each 1 m/s before it: it is thrown aside as well.
     """
 
     plant: PressedArm
@@ -35,6 +36,8 @@ class Scene(NamedTuple):
     told: Surface
     mass: float
     wall_mass: float
+    thrown: float
+    wall_thrown: float
 
 
 def scene_of(case: Case) -> Scene:
@@ -53,12 +56,18 @@ def scene_of(case: Case) -> Scene:
     normal = axes[:, 2]
     touch = plant.position - (BALL + case.height) * normal
     mass, wall_mass = plant.effective_mass(normal), plant.effective_mass(axes[:, 0])
+    thrown = tuple(_thrown(plant, each) for each in (normal, axes[:, 0]))
     about = math.cos(case.tilted_about) * axes[:, 0] + math.sin(case.tilted_about) * axes[:, 1]
     real = Rotation.from_rotvec(case.tilt * about).as_matrix() @ axes
     plant.touch(*_surfaces(case, real, axes, touch, mass, wall_mass))
     plant.reset(np.array(case.q))
     told = _surface(replace(case, edge=None), axes, touch, mass)
-    return Scene(plant, _params(case, plant.rotation, axes, touch, point), axes, touch, told, mass, wall_mass)
+    return Scene(plant, _params(case, plant.rotation, axes, touch, point), axes, touch, told, mass, wall_mass, *thrown)
+
+
+def _thrown(plant: PressedArm, direction: Array) -> float:
+    """Speed of the tool after an elastic blow along a direction of the world, of what it was."""
+    return float(np.linalg.norm(2.0 * plant.effective_mass(direction) * plant.mobility(direction) - direction))
 
 
 def _axes(tool: Array, axis: int, leaning: tuple[float, float]) -> Array:

@@ -15,7 +15,7 @@ from rbd_dynamics.model.loops import DIRECTIONS
 from rbd_dynamics.model.open_kinds import required
 from rbd_dynamics.spatial.scalar import Scalar, atan2, cos, less, reciprocal, sin, sqrt, where
 from rbd_dynamics.spatial.se3 import Transform
-from rbd_dynamics.spatial.so3 import dot3
+from rbd_dynamics.spatial.so3 import add3, cross, dot3, matmul, rotation_from_quaternion, scale3, transpose
 
 #: arcsin(x) / x by powers of x^2, for x^2 below the limit
 SERIES_LIMIT = 0.1
@@ -28,8 +28,11 @@ class FrameConstraint(PairConstraint):
 
     Parameters:
         directions: of "rx", "ry", "rz" (rotations), "x", "y", "z" (the frame's origin); by default all.
-        angles: rotations are components of the rotation vector, rad, exact and usable up to almost half a turn: what
-            people command. By default they are what is cheapest to keep at zero.
+        angles: rotations are components of the rotation vector, rad, exact: what people command. By default they are
+            what is cheapest to keep at zero.
+        near: with `angles`, a rotation vector (3, rad), less than half a turn from which they are told, without a
+            jump, also where they are more than half a turn themselves. With the default of zero they are usable up to
+            almost half a turn.
 
     Without `angles` three rotations are twice the vector part of the relative quaternion; two, as of a hinge about
     the third axis, are that axis' coordinates, and one is the sine of an angle between two axes.
@@ -41,9 +44,17 @@ class FrameConstraint(PairConstraint):
     _: KW_ONLY
     directions: tuple[str, ...] = DIRECTIONS
     angles: bool = False
+    near: tuple[float, ...] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        near = tuple(float(x) for x in self.near)
+        if len(near) != 3 or not all(map(math.isfinite, near)) or any(near) and not self.angles:
+            raise ValueError(
+                f"constraint {excerpt(self.name)}: near {excerpt(list(self.near))} must be a rotation vector (3 "
+                "numbers, rad) of a constraint with angles"
+            )
+        object.__setattr__(self, "near", near)
         given = tuple(self.directions)
         bad = [direction for direction in given if direction not in DIRECTIONS]
         if bad or not given or len(set(given)) != len(given):
@@ -57,26 +68,40 @@ class FrameConstraint(PairConstraint):
     def row_names(self) -> tuple[str, ...]:
         return self.directions
 
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The quaternion (w, x, y, z) of `near`."""
+        if not self.angles:
+            return ()
+        angle = math.sqrt(sum(x * x for x in self.near))
+        share = math.sin(0.5 * angle) / angle if angle else 0.5
+        return (math.cos(0.5 * angle), *(share * x for x in self.near))
+
     def position(self, pose: Transform, parameters: Sequence[Scalar]) -> list[Scalar]:
         held = [k for k in range(3) if DIRECTIONS[k] in self.directions]
         moved = [pose.p[k] for k in range(3) if DIRECTIONS[3 + k] in self.directions]
         if self.angles and held:
-            vector = _rotation_vector(pose.rotation)
+            vector = _rotation_vector(pose.rotation, parameters)
             return [*(vector[k] for k in held), *moved]
         return [*_turned(pose.rotation, held), *moved]
 
 
-def _rotation_vector(R: Sequence[Scalar]) -> list[Scalar]:
-    """rad; a smooth formula, for exact derivatives, but at half a turn."""
-    w = 0.5 * sqrt(1.0 + R[0] + R[4] + R[8])
-    n = [0.5 * x for x in _turned(R, (0, 1, 2))]  # sin of half the angle, along the axis
-    square = dot3((n[0], n[1], n[2]), (n[0], n[1], n[2]))
-    near = less(square, SERIES_LIMIT)
-    low, far = where(near, square, 0.0), sqrt(where(near, SERIES_LIMIT, square))
+def _rotation_vector(R: Sequence[Scalar], near: Sequence[Scalar]) -> list[Scalar]:
+    """rad; a smooth formula, for exact derivatives, but at half a turn from a quaternion (w, x, y, z)."""
+    a, b = near[0], (near[1], near[2], near[3])
+    beside = matmul(transpose(rotation_from_quaternion((*b, a))), tuple(R))
+    w = 0.5 * sqrt(1.0 + beside[0] + beside[4] + beside[8])
+    x, y, z = (0.5 * x for x in _turned(beside, (0, 1, 2)))  # sin of half the angle, along the axis
+    u = (x, y, z)
+    n = add3(add3(scale3(a, u), scale3(w, b)), cross(b, u))
+    w = a * w - dot3(b, u)
+    square = dot3(n, n)
+    near_zero = less(square, SERIES_LIMIT)
+    low, far = where(near_zero, square, 0.0), sqrt(where(near_zero, SERIES_LIMIT, square))
     series: Scalar = 0.0
     for coefficient in reversed(ARCSINE):
         series = series * low + coefficient
-    ratio = where(near, series, atan2(far, w) / far)
+    ratio = where(near_zero, series, atan2(far, w) / far)
     return [2.0 * ratio * x for x in n]
 
 

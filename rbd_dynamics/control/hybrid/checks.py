@@ -15,7 +15,7 @@ from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 
 Array = NDArray[np.float64]
-LARGEST_ANGLE = math.pi - 0.1  # rad, of a tool beside the task frame
+LARGEST_ANGLE = math.pi  # rad, of a tool beside the task frame
 ANGLE_SLACK = 0.05  # rad, beyond it that control may need
 NEARLY_SINGULAR = 0.01  # smallest singular value of the rows, rad or m a rad or m
 SINGULAR = "singular: the arm is where constraints and task cannot all be controlled"
@@ -54,11 +54,13 @@ class HybridChecks:
 
     Attributes:
         at_contact: task values (k) and constraint values (m) where it touched.
+        turn: rad, of the tool at the last step.
     """
 
     def __init__(self, controller: HybridController, rows: NDArray[np.bool_]) -> None:
         self.controller, self._rows = controller, rows
         self.at_contact = np.zeros(controller.k), np.zeros(controller.m)
+        self.turn = 0.0
         #: task rows that are ways, m
         directions = [name.rsplit(".")[-1] for name in controller.task.row_names]
         self._moved = np.array([direction in ("x", "y", "z") for direction in directions])
@@ -132,9 +134,9 @@ class HybridChecks:
         for row, value in enumerate(theta):
             if abs(value) > limits.reach:
                 return f"{controller.task.row_names[row]} = {value:.3g} is out of reach ({limits.reach:g})"
-        turn = math.hypot(*(theta[row] for row in self._turned))
-        if turn > LARGEST_ANGLE + ANGLE_SLACK:
-            return f"the tool is turned by {turn:.3g} rad, too near to half a turn, beyond which angles are not unique"
+        self.turn = math.hypot(*(theta[row] for row in self._turned))
+        if self.turn > LARGEST_ANGLE + ANGLE_SLACK:
+            return f"the tool is turned by {self.turn:.3g} rad, more than half a turn, beyond which no angle is unique"
         if out.rank < controller.m + controller.k:
             lacking = controller.m + controller.k - int(out.rank)
             return f"{SINGULAR} ({lacking} of them)"

@@ -2,14 +2,14 @@
 """The force that can be let go in time where contact is lost, so that the tool does not go far.
 
 Efforts fall no faster than their rates allow, and actuators follow late; meanwhile a force F moves a mass m by F / m.
-How far that leads is reckoned along the normal, joint by joint, until the tool stands.
+How far that leads is reckoned joint by joint, with what the law answers, until the tool stands.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,42 +19,50 @@ from rbd_dynamics.control.hybrid.normal_speed import BRAKING
 
 if TYPE_CHECKING:
     from rbd_dynamics.compiler.loops import Bound
+    from rbd_dynamics.control.hybrid.controller import HybridController
 
 Array = NDArray[np.float64]
 STEP = 0.001  # s
-UNSEEN = 3  # steps from when contact is lost to when the push falls
+UNSEEN = 4  # steps from when contact is lost to when the push falls
 LONGEST = 200  # steps
-HALVINGS = 8
-#: s: a lost contact is reckoned to go no farther than `normal_speed` does in that time. It goes up to one and a half
-#: times as far, as joints whose efforts are late turn the tool as well, and the law holds that against them
-LOST = 0.06
+HALVINGS = 7
+SINGULAR = 1e-7  # of the largest mobility
+LOST = 0.08  # s: a lost contact goes no farther than `normal_speed` does in that time
 
 
 def way_of(
-    n: int, row: Array, gain: Array, rates: Array, brake: Array, felt: Array, wanted: Array, found: Array
-) -> int:
+    n: int, row: Array, inverse: Array, damping: Array, stiffness: Array, rates: Array, lag: Array, felt: Array,
+    wanted: Array, v: Array, x: Array, found: Array,
+) -> int:  # fmt: skip
     """found[2]: how far (m) a tool goes that has pushed with found[0] when its contact is lost.
 
-    row, gain (n): of efforts, for each N; of the acceleration along the normal, for each unit of effort. rates (n):
-    of efforts. brake: N s/m; share of its lag that an actuator makes up for in a step.
+    row (n): of efforts, for each N. inverse (n n): of the mass matrix. damping, stiffness (n n): efforts for each unit
+    of joint velocity and position, by which the law answers. rates (n): of efforts. lag (1): share of it that an
+    actuator makes up for in a step. felt, wanted, v, x (n): for the work.
     """
-    force = found[0]
     for i in range(n):
-        wanted[i] = force * row[i]
+        wanted[i] = found[0] * row[i]
         felt[i] = wanted[i]
-    before = 0.0
-    speed = 0.0
+        v[i] = 0.0
+        x[i] = 0.0
     way = 0.0
     for k in range(LONGEST):
-        acceleration = 0.0
         for i in range(n):
             if k >= UNSEEN:
-                change = -brake[0] * before * row[i] - wanted[i]
+                change = -wanted[i]
+                for j in range(n):
+                    change = change - damping[n * i + j] * v[j] - stiffness[n * i + j] * x[j]
                 wanted[i] = wanted[i] + max(-STEP * rates[i], min(STEP * rates[i], change))
-            felt[i] = felt[i] + brake[1] * (wanted[i] - felt[i])
-            acceleration = acceleration + gain[i] * felt[i]
-        before = speed
-        speed = speed + STEP * acceleration
+        for i in range(n):
+            felt[i] = felt[i] + lag[0] * (wanted[i] - felt[i])
+        speed = 0.0
+        for i in range(n):
+            acceleration = 0.0
+            for j in range(n):
+                acceleration = acceleration + inverse[n * i + j] * felt[j]
+            v[i] = v[i] + STEP * acceleration
+            x[i] = x[i] + STEP * v[i]
+            speed = speed + row[i] * v[i]
         if speed <= 0.0 and k > UNSEEN:
             break
         way = way + STEP * speed
@@ -63,17 +71,18 @@ def way_of(
 
 
 def let_go(
-    n: int, row: Array, gain: Array, rates: Array, brake: Array, felt: Array, wanted: Array, found: Array
-) -> int:
+    n: int, row: Array, inverse: Array, damping: Array, stiffness: Array, rates: Array, lag: Array, felt: Array,
+    wanted: Array, v: Array, x: Array, found: Array,
+) -> int:  # fmt: skip
     """found[0]: the largest force, up to what it is, with which the way is at most found[1]. See `way_of`."""
-    done = way_of(n, row, gain, rates, brake, felt, wanted, found)
+    done = way_of(n, row, inverse, damping, stiffness, rates, lag, felt, wanted, v, x, found)
     if found[2] <= found[1]:
         return done
     low = 0.0
     high = found[0]
     for _ in range(HALVINGS):
         found[0] = 0.5 * (low + high)
-        done = way_of(n, row, gain, rates, brake, felt, wanted, found)
+        done = way_of(n, row, inverse, damping, stiffness, rates, lag, felt, wanted, v, x, found)
         if found[2] <= found[1]:
             low = found[0]
         else:
@@ -85,6 +94,38 @@ def let_go(
 @functools.cache
 def _loops() -> Loops:
     return Loops(way_of, let_go, machine_code=True)
+
+
+class Answer(NamedTuple):
+    """How an arm answers efforts, and its law a motion. row (nv): of the constraint. inverse (nv, nv): of the mass
+    matrix. damping, stiffness (nv, nv): efforts against joint velocities and against joint positions."""
+
+    row: Array
+    inverse: Array
+    damping: Array
+    stiffness: Array
+
+
+def answers(controller: HybridController, q: Array, v: Array, rows: NDArray[np.intp]) -> list[Answer]:
+    """One for each of these constraint rows: along it motion is braked, and the task is held in place."""
+    robot, gains, m = controller.robot, controller.gains, controller.m
+    A = np.vstack([robot.constraint_rows(q, v, each).A for each in (controller.constraints, controller.task)])
+    M = robot.mass_matrix(q)
+    inverse = np.asarray(np.linalg.inv(M), dtype=float)
+    response = inverse @ A.T
+    mobility = A @ response
+    mobility.flat[:: len(A) + 1] += SINGULAR * mobility.trace()  # of rows that nothing moves, nothing is wanted
+    onto = np.linalg.solve(mobility, response.T).T  # A onto is one
+    kp, kd = (np.broadcast_to(np.asarray(each, dtype=float), (controller.k,)) for each in (gains.kp, gains.kd))
+    posture = gains.posture_kp, gains.posture_kd
+    if controller.law == "gauge_invariant":  # (d/dt + kd)(e' + kp e)
+        kp, kd, posture = kp * kd, kp + kd, (gains.posture_kp, float(kd[0]))
+    free = np.eye(len(q)) - onto @ A
+    brake = np.concatenate([np.full(m, BRAKING * gains.normal_damping), kd])
+    spring = np.concatenate([np.zeros(m), kp])
+    damping = M @ (onto @ (brake[:, None] * A) + posture[1] * free)
+    stiffness = M @ (onto @ (spring[:, None] * A) + posture[0] * free)
+    return [Answer(A[row], inverse, damping, stiffness) for row in rows]
 
 
 class LettingGo:
@@ -100,23 +141,35 @@ class LettingGo:
 
     def __init__(self, nv: int) -> None:
         self.rates, self.lag = np.full(nv, np.inf), 0.0
-        self._row, self._gain, self._most = np.zeros(nv), np.zeros(nv), np.zeros(nv)
-        self._brake, self._found = np.zeros(2), np.zeros(3)
-        arrays = self._row, self._gain, self._most, self._brake, np.zeros(nv), np.zeros(nv), self._found
-        self._bound: Bound = _loops().bind(nv, *arrays)
+        self._answer = Answer(np.zeros(nv), *(np.zeros((nv, nv)) for _ in range(3)))
+        self._most, self._share, self._found = np.zeros(nv), np.zeros(1), np.zeros(3)
+        work = [np.zeros(nv) for _ in range(4)]
+        self._bound: Bound = _loops().bind(nv, *self._answer, self._most, self._share, *work, self._found)
 
-    def largest(self, row: Array, response: Array, damping: float, normal_speed: float, most: float) -> float:
-        """N, up to `most`.
+    def bounds(
+        self, controller: HybridController, q: Array, v: Array, rows: NDArray[np.bool_], normal_speed: float,
+        most: float, added: Array,
+    ) -> Array:  # fmt: skip
+        """N (m): the largest multipliers, up to `most`, beside what is added (m) to them. rows (m): that can be left.
 
-        row (nv): of the constraint. response (nv): M^-1 row. damping: 1/s, of motion along the normal. normal_speed:
-        m/s; 0: any force.
+        Of the others infinite, and of all where normal_speed (m/s) is 0.
         """
+        found = np.full(len(rows), np.inf)
+        if not normal_speed:
+            return found
+        chosen, more = np.flatnonzero(rows), np.maximum(added, 0.0)
+        for row, answer in zip(chosen, answers(controller, q, v, chosen)):
+            found[row] = self.largest(answer, normal_speed, most + more[row]) - more[row]
+        return found
+
+    def largest(self, answer: Answer, normal_speed: float, most: float) -> float:
+        """N, up to `most`. normal_speed: m/s; 0: any force."""
         if not normal_speed:
             return most
-        self._row[:], self._gain[:] = row, response
+        for mine, given in zip(self._answer, answer):
+            mine[:] = given
         self._most[:] = np.minimum(self.rates, 1e12)
-        mass = 1.0 / max(float(row @ response), 1e-9)
-        self._brake[:] = BRAKING * damping * mass, 1.0 - math.exp(-STEP / self.lag) if self.lag else 1.0
+        self._share[0] = 1.0 - math.exp(-STEP / self.lag) if self.lag else 1.0
         self._found[:] = most, LOST * normal_speed, 0.0
         self._bound.run()
         return float(self._found[0])

@@ -46,6 +46,8 @@ class NormalOptions:
 
 
 PERIOD = 0.02  # s between two turns of the task frame
+AVERAGED = 0.02  # s: a tool that trembles where friction holds it does not move
+ALONG = 0.6  # share of the velocity that may be along the normal: a tool that bounces tells nothing
 
 
 class NormalEstimator:
@@ -88,6 +90,8 @@ class NormalEstimator:
         self._felt: Array | None = None
         self._last: Array | None = None  # the point that touched
         self._since, self._mode = 0.0, "hold"
+        self._learnt = False  # since the last turn
+        self._way = np.zeros(3)  # m/s, averaged
 
     def update(self, q: Array, v: Array, wrench: Array, dt: float) -> bool:
         """Update after a step at (q, v) with the wrench (m, f) on the robot; whether the task frame was turned."""
@@ -101,6 +105,7 @@ class NormalEstimator:
         self._free.update(mode, self.supervisor.tared, wrench, dt)
         if before == "hold":
             self._felt, self._last = None, None
+            self._way[:] = 0.0
             if mode == "approach" and self.tilt:
                 self._turn_to(self.given)
                 self.tilt = 0.0
@@ -111,9 +116,9 @@ class NormalEstimator:
         rotation = self._robot.pose(q, self.frame)[:3, :3]
         self._learn(self._velocity(q, v), rotation @ (wrench - self._free.zero)[3:], dt)
         self._since += dt
-        if self._since < PERIOD or self._felt is None:
+        if self._since < PERIOD or self._felt is None or not self._learnt:
             return False
-        self._since = 0.0
+        self._since, self._learnt = 0.0, False
         return self._turn(self._point(q), PERIOD)
 
     def touching(self, q: Array) -> tuple[Array, Array]:
@@ -131,18 +136,22 @@ class NormalEstimator:
         self._last = point
 
     def _learn(self, velocity: Array, force: Array, dt: float) -> None:
-        options = self.options
-        speed = float(np.linalg.norm(velocity))
-        if speed < options.least_speed:
+        options, speed = self.options, float(np.linalg.norm(velocity))
+        self._way += min(1.0, dt / AVERAGED) * (velocity - self._way)
+        if min(speed, float(np.linalg.norm(self._way))) < options.least_speed:
             return
+        assert self._last is not None
         along = velocity / speed
+        if abs(float(along @ self._normal_at(self._placement, self._last))) > ALONG:
+            return
         across = force - (force @ along) * along
         size = float(np.linalg.norm(across))
         if size < options.least_force:
             return
         if self._felt is None:
             self._felt = across / size
-        self._felt += min(1.0, dt / options.smoothing) * (across / size - self._felt)
+        self._learnt = True
+        self._felt = self._felt + min(1.0, dt / options.smoothing) * (across / size - self._felt)
 
     def _turn(self, point: Array, dt: float) -> bool:
         """One step towards what was felt, within rate and bound."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.control.hybrid.approach import Approach, fastest_approach
 from rbd_dynamics.control.hybrid.checks import HybridChecks, one_sided
 from rbd_dynamics.control.hybrid.contact_sense import ContactSense
-from rbd_dynamics.control.hybrid.contact_watch import ContactWatch
+from rbd_dynamics.control.hybrid.contact_watch import ContactWatch, GivingWay
 from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
 from rbd_dynamics.control.hybrid.governor import TaskGovernor
 from rbd_dynamics.control.hybrid.hold import FreeMotion, inertia_of
@@ -26,6 +26,7 @@ from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 from rbd_dynamics.control.hybrid.push import Push
 from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift
+from rbd_dynamics.control.hybrid.turns import Turns
 
 Array = NDArray[np.float64]
 SUDDEN = 0.003  # s without contact, after which a tool that moves on approaches anew
@@ -61,12 +62,11 @@ class Pressing:
         self.output: HybridOutput | None = None
         self.checks = HybridChecks(controller, self.unilateral)
         self.letting_go = LettingGo(nv)
-        self.drift = SensorDrift(self.unilateral)
+        self.drift, self.turns = SensorDrift(self.unilateral), Turns(controller)
         self._approach: Approach | None = None
         self._again = False  # the approach is one back to a contact that was lost
-        self._push = Push(self.unilateral)
-        self._contact = ContactWatch(self.unilateral)
-        self._sense = ContactSense()
+        self._push, self._contact = Push(self.unilateral), ContactWatch(self.unilateral)
+        self._sense, self._giving = ContactSense(), GivingWay()
         self._leaves = np.flatnonzero(self.unilateral).tolist()
         self._touching = True  # what cannot be lost
         self._looked = 0.0  # s, since what can be let go was looked at
@@ -98,12 +98,12 @@ class Pressing:
             if wanted > most and not self.approaching:
                 found.append(
                     f"{name} = {wanted:.3g} is wanted, but {most:.3g} pressed: of more the tool could not let go in "
-                    f"time where contact is lost (effort_rate_limits, normal_speed, inertias of the description)"
+                    "time where contact is lost (actuator_bandwidth, effort_rate_limits, rotors, normal_speed)"
                 )
         if self.drift.told:
             found.append(
                 f"what is felt has come to be {self.drift.told:+.3g} N beside what joint torques press with, while the "
-                "tool stands: the sensor drifts, or the load is another"
+                "tool stands: the sensor drifts or is turned, or the load is another"
             )
         return found
 
@@ -125,6 +125,7 @@ class Pressing:
         self._contact.begin(out.h)
         self._push.begin()
         self.drift.begin()
+        self._giving = GivingWay()
         self._looked = np.inf
 
     def end(self) -> None:
@@ -169,7 +170,8 @@ class Pressing:
     def step(self, now: int, q: Array, v: Array, measured: Array, dt: float, *, beside: Beside | None = None) -> str:
         """Find `output` for a state. Why it may not go on; empty if it may. Raises ArithmeticError."""
         controller, governor = self.controller, self.governor
-        approach = self._look(q, v, measured, dt)
+        aside = 0.0 if beside is None else beside.force
+        approach = self._look(q, v, measured, dt, aside)
         felt = measured - self.offset
         if approach is None:
             change = self.limits.force_rate * dt
@@ -192,25 +194,18 @@ class Pressing:
             else push.approaching(approach, before, again=self._again)
         )
         self.output = out = controller.step(
-            q,
-            v,
-            step.theta,
-            rate=step.rate,
-            acceleration=step.acceleration,
-            force=pushed.force,
-            measured=felt if pushed.felt else None,
-            dt=dt,
-            posture=governor.wanted_posture,
-            approach=pushed.aim,
-        )
+            q, v, step.theta, rate=step.rate, acceleration=step.acceleration, force=pushed.force,
+            measured=felt if pushed.felt else None, dt=dt, posture=governor.wanted_posture, approach=pushed.aim,
+        )  # fmt: skip
         self.drift.update(out, felt, self.force, dt, known=pushed.felt)
-        problem = self._problem(out, felt, 0.0 if beside is None else beside.force)
+        problem = self._problem(out, felt, aside)
+        self.turns.follow(q, self.checks.turn)
         if not problem and approach is not None:
             problem = approach.step(out.h, out.drift, dt)
         return problem
 
-    def _look(self, q: Array, v: Array, measured: Array, dt: float) -> Approach | None:
-        """Whether it touches, touches no more, or yet. The approach that goes on."""
+    def _look(self, q: Array, v: Array, measured: Array, dt: float, beside: float) -> Approach | None:
+        """Whether it touches, touches no more, or yet. The approach that goes on. beside: as for `_problem`."""
         approach, out = self._approach, self.output
         if out is None:
             return approach
@@ -223,24 +218,26 @@ class Pressing:
         if approach is None:
             self._contact.update(self._touching or not self._touching_wanted, out.h, dt)
             self._push.update(out, dt, self.limits, self.controller.reaction_time)
+            if self._leaves:
+                wanted = min(self.force[row] for row in self._leaves)
+                self._giving.update(self._push.share, self._sense.smooth, wanted, self._least, dt)
             self._looked += dt
             if self._looked >= LOOKS:
                 self._look_at_what_can_be_let_go(q, v)
             self._approach_again(q, v, measured)
         elif self._again:
-            self._contact.update(False, out.h, dt)
+            self._contact.update(False, out.h, dt, aside=beside > 2.0 * self._least)
         return self._approach
 
     def _look_at_what_can_be_let_go(self, q: Array, v: Array) -> None:
         """Update the bound of the force for where the arm is now."""
-        self._looked, controller, limits = 0.0, self.controller, self.limits
-        A = controller.robot.constraint_rows(q, v, controller.constraints).A
-        _, Minv_At = inertia_of(controller.robot, q, A)
-        damping = controller.gains.normal_damping
-        for row in np.flatnonzero(self.unilateral):
-            self.bound[row] = self.letting_go.largest(
-                A[row], Minv_At[:, row], damping, limits.normal_speed, limits.largest_force
-            )
+        self._looked, limits, letting_go = 0.0, self.limits, self.letting_go
+        # what the integral adds has to be let go as well, but for what free motion needs
+        added = self.controller.force_integral - self._push.lacking
+        most = letting_go.bounds(
+            self.controller, q, v, self.unilateral, limits.normal_speed, limits.largest_force, added
+        )
+        self.bound[self.unilateral] = np.maximum(most, limits.contact_force)[self.unilateral]
 
     def _begin_to_press(self, approach: Approach, measured: Array) -> None:
         """Contact: what the sensor read before is its zero, and what the model lacked stays compensated."""
@@ -256,9 +253,9 @@ class Pressing:
         if came:
             if not again:
                 self._push.lacking[:] = approach.free_push
-            most = np.minimum(most, self.limits.contact_force)
+            # where it was lost before, with as much as tells at once whether it is lost again
+            most = np.minimum(most, 2.0 * self._least if again else self.limits.contact_force)
         self.force[:] = np.where(self.unilateral, np.clip(felt, 0.0, most), felt)
-        # in contact from the begin, part of the push was this force already
         self.controller.preset(force=approach.push - (0.0 if came else self.force), acceleration=None)
         self._approach, self._again = None, False
         self._contact.begin(self.output.h)
@@ -278,6 +275,11 @@ class Pressing:
             self.unilateral, inertia, self._push.lacking, out.h, measured, controller.gains.normal_damping,
             replace(limits, approach_speed=slow), ramp=0.0,
         )  # fmt: skip
+        if sudden:  # the task stays where it is: what friction had held back does not fling the tool ahead
+            self.governor.begin(q, out.theta)
+        # what the integrals made up for, as of friction, is gone with the contact
+        kept = np.where(self.unilateral, 0.0, controller.force_integral)
+        controller.preset(force=kept, acceleration=0.0 if sudden else None)
         self._again = True
         self.force[self.unilateral] = 0.0
 
@@ -288,9 +290,9 @@ class Pressing:
         if problem or first:
             return problem
         if self._approach is not None:
-            if self._approach.unfelt and beside > 2.0 * self._least:
-                return f"contact lost: something is in the way, with {beside:.3g} N beside the constraints"
-            if self._approach.unfelt:
-                return "contact lost: the sensor feels nothing, though something is in the way"
-            return "contact lost" if self._contact.beyond > self.limits.contact_timeout else ""
-        return "contact lost" if self._contact.lost > self.limits.contact_timeout and self._touching_wanted else ""
+            return self._contact.not_found(self._approach.unfelt, beside, self._least, self.limits.contact_timeout)
+        if not self._touching_wanted:
+            return ""
+        if self._giving.time > self.limits.contact_timeout:
+            return self._giving.words(-min(out.drift[row] for row in self._leaves))
+        return "contact lost" if self._contact.lost > self.limits.contact_timeout else ""

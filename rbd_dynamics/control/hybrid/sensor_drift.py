@@ -17,6 +17,8 @@ Mask = NDArray[np.bool_]
 STANDS = 1e-3  # m/s, rad/s
 SMOOTHING = 0.3  # s
 SETTLES = 1.0  # s, for which it has stood before anything is told
+CHANGE = 0.05  # of the wanted force, that is none
+SLOWLY = 1.0  # s, in which it may change so far: what can be let go is looked at again and again
 LEAST, SHARE = 1.0, 0.05  # N, and of the wanted force: what it may change by
 
 
@@ -49,7 +51,9 @@ class SensorDrift:
         share = min(1.0, dt / SMOOTHING)
         self._rate += share * (float(out.drift[row]) - self._rate)
         moves = not known or abs(self._rate) > STANDS or max(map(abs, out.rate.tolist())) > 10.0 * STANDS
-        moves, self._wanted = moves or wanted != self._wanted, wanted
+        if abs(wanted - self._wanted) > CHANGE * abs(wanted):
+            moves, self._wanted = True, wanted
+        self._wanted += min(1.0, dt / SLOWLY) * (wanted - self._wanted)
         if moves or abs(felt[row] - wanted) > LEAST + 0.2 * wanted:
             self._stands = 0.0
             return

@@ -128,6 +128,7 @@ class HybridSupervisor:
         if not presses and not (limits.approach_speed and controller.gains.normal_damping):
             raise ValueError("cannot engage: there is no contact, and approach_speed or normal_damping is zero")
         q, v = self._hold.q, self._hold.v
+        contact.turns.begin()
         try:
             out = controller.step(q, v, np.zeros(controller.k))
             problem = self.contact.checks.step(out, felt, limits, approaching=not presses)
@@ -168,6 +169,7 @@ class HybridSupervisor:
         if not self.contact.touches(measured):
             return np.asarray(tau - self._hold.torque(q, v, self.limits, self.force, 0.0))
         controller.reset()
+        self.contact.turns.begin()
         zero = np.zeros(controller.k)
         at = controller.step(q, v, zero)
         at = HybridOutput(*(each.copy() for each in at))

@@ -196,8 +196,8 @@ class HybridControllerParameters(ToolParameters):
     )
     reach: float = parameter(
         0.5,
-        "A controlled direction farther from the task frame (m, rad) stops. Rotations stop at 3.04 rad in any case, "
-        "near half a turn, beyond which an angle is not unique",
+        "A controlled direction farther from the task frame (m, rad) stops. Rotations stop at half a turn in any case, "
+        "beyond which no angle is unique",
         minimum=0.0,
         dynamic=True,
     )

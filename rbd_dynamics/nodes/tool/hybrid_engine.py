@@ -215,15 +215,16 @@ def check_force(params: HybridControllerParameters, constraints: ConstraintSet, 
 
 def check_wanted(engine: Engine, params: HybridControllerParameters, before: HybridControllerParameters) -> None:
     """Raise ValueError where what is wanted now is beyond limits that are to be."""
-    force = engine.supervisor.desired
+    force, which = engine.supervisor.desired, "largest_force': the wanted "
     if params.desired_force != before.desired_force:
+        which = "desired_force': "
         if len(params.desired_force) not in (0, len(force)):
             return  # of other rows
         force = np.asarray(params.desired_force or np.zeros(len(force)))
     supervisor = engine.supervisor
     names = engine.controller.constraints.row_names
     if problem := force_problem(force, names, supervisor.unilateral, params.largest_force):
-        raise ValueError(f"parameter 'largest_force': the wanted {problem}")
+        raise ValueError(f"parameter '{which}{problem}")
     if supervisor.engaged and supervisor.motion.mode != "none":
         try:
             limits_of_task(engine, params).check_state(supervisor.motion.state() * [[1.0], [0.0], [0.0]])
@@ -243,13 +244,13 @@ class TaskDecoder:
 
 
 def check_turns(points: Waypoints) -> None:
-    """Raise TrajectoryError where rotations of a point together are half a turn or more."""
+    """Raise TrajectoryError where rotations of a point together are more than half a turn."""
     rows = [k for k, name in enumerate(points.joint_names) if name.rsplit(".")[-1] in ("rx", "ry", "rz")]
     sizes = np.linalg.norm(np.nan_to_num(np.asarray(points.positions)[:, rows]), axis=1) if rows else np.zeros(0)
-    if sizes.size and sizes.max() > LARGEST_ANGLE:
+    if sizes.size and sizes.max() > LARGEST_ANGLE * (1.0 + 1e-9):
         raise TrajectoryError(
             f"point {int(sizes.argmax())} turns the tool by {sizes.max():.4g} rad from the task frame, more than "
-            f"{LARGEST_ANGLE:.4g}: near half a turn and beyond it angles are not unique"
+            "half a turn, beyond which no angle is unique"
         )
 
 

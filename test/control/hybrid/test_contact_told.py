@@ -10,6 +10,7 @@ import pytest
 
 from rbd_dynamics.control.hybrid.approach import Approach
 from rbd_dynamics.control.hybrid.contact_sense import ContactSense
+from rbd_dynamics.control.hybrid.contact_watch import ContactWatch, GivingWay
 from rbd_dynamics.control.hybrid.law import STUCK, moves
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift
@@ -78,3 +79,42 @@ def test_the_integral_stands_where_friction_holds_the_tool_near_its_target():
     assert moves(ki, 5e-4, 2.0 * STUCK * ki * 5e-4, 0.0) == 1.0  # it goes there
     assert moves(ki, 5e-4, 0.0, 0.01) == 1.0  # it is to go on
     assert moves(ki, 5e-3, 0.0, 0.0) == 1.0  # it is far
+
+
+@pytest.mark.parametrize(
+    ("share", "felt", "gives"),
+    [
+        (0.2, lambda t: 8.0, True),  # the side of an edge
+        (0.2, lambda t: 8.0 - 60.0 * t, True),
+        (0.2, lambda t: 2.0 + 40.0 * t, False),  # a soft surface: it holds against it more and more
+        (0.7, lambda t: 8.0, False),  # slowly
+        (0.2, lambda t: 16.0, False),  # half of what is wanted
+    ],
+)
+def test_a_surface_gives_way_where_the_push_is_cut_and_what_is_felt_does_not_grow(share, felt, gives):
+    watch = GivingWay()
+    for k in range(110):
+        watch.update(share, felt(k * MS), 30.0, 1.0, MS)
+    assert (watch.time > 0.1) == gives
+    if gives:
+        assert f"at 44 mm/s under {felt(0.109):.3g} N" in watch.words(0.044)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "aside", "unfelt", "beside", "says"),
+    [
+        (0.05, False, False, 0.0, ""),
+        (0.05, True, False, 8.0, "something is in the way, with 8 N beside"),
+        (0.01, True, False, 8.0, ""),
+        (0.01, False, True, 8.0, "something is in the way"),
+        (0.01, False, True, 0.0, "the sensor feels nothing"),
+        (0.11, False, False, 0.0, "contact lost"),
+    ],
+)
+def test_why_a_lost_contact_is_not_sought_any_longer(seconds, aside, unfelt, beside, says):
+    watch = ContactWatch(ROWS)
+    watch.begin(np.zeros(1))
+    for _ in range(round(seconds / MS)):
+        watch.update(False, np.array([-1e-3]), MS, aside=aside)
+    said = watch.not_found(unfelt, beside, 1.0, 0.1)
+    assert says in said and bool(said) == bool(says)

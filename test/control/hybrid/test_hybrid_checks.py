@@ -3,34 +3,32 @@
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from rbd_dynamics.control.hybrid.checks import ANGLE_SLACK, LARGEST_ANGLE, HybridChecks
+from rbd_dynamics.control.hybrid.checks import HybridChecks
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 
-LIMITS = HybridLimits()  # 10 mm, 30 mm where it is pressed
 NAMES, TASKS = ["table", "rail"], ["tool.rx", "tool.ry", "tool.x"]
 
 
-def problem(h=(0.0, 0.0), *, theta=(0.0, 0.0, 0.0), felt=(5.0, 0.0), lacking=0, approaching=False):
+def problem(h=(0.0, 0.0), *, theta=(0.0, 0.0, 0.0), felt=(5.0, 0.0), lacking=0, approaching=False, reach=0.5):
     controller = SimpleNamespace(
         constraints=SimpleNamespace(row_names=NAMES, holonomic=np.ones(2)), task=SimpleNamespace(row_names=TASKS),
         m=2, k=3,
     )  # fmt: skip
     checks = HybridChecks(controller, np.array([True, False]))
     out = SimpleNamespace(h=np.array(h), theta=np.array(theta), rank=5 - lacking)
-    return checks.step(out, np.array(felt), LIMITS, approaching=approaching)
+    return checks.step(out, np.array(felt), HybridLimits(reach=reach), approaching=approaching)
 
 
 @pytest.mark.parametrize(
     ("found", "says"),
     [
         ({}, ""),
-        ({"h": (0.029, 0.009)}, ""),
+        ({"h": (0.029, 0.009)}, ""),  # 10 mm, 30 mm where it is pressed
         ({"h": (0.029, 0.02)}, "rail is off by 0.02"),
         ({"h": (0.2, 0.02)}, "table is off by 0.2 at 5 N"),
         ({"h": (0.2, 0.0), "approaching": True}, ""),  # above the surface
@@ -38,13 +36,11 @@ def problem(h=(0.0, 0.0), *, theta=(0.0, 0.0, 0.0), felt=(5.0, 0.0), lacking=0, 
         ({"h": (0.0, 0.02), "approaching": True}, "rail is off by 0.02"),
         ({"felt": (-2.0, -51.0)}, "force of rail is -51, more than 50"),
         ({"theta": (0.0, 0.0, -0.6)}, "tool.x = -0.6 is out of reach (0.5)"),
+        ({"theta": (2.0, 2.4, 0.0), "reach": 10.0}, ""),
+        ({"theta": (2.0, 2.6, 0.0), "reach": 10.0}, "turned by 3.28 rad, more than half a turn"),
         ({"lacking": 1}, "(1 of them)"),
     ],
 )
 def test_the_row_is_named_that_is_too_far_off(found, says):
     said = problem(**found)
     assert says in said and bool(said) == bool(says)
-
-
-def test_an_angle_that_control_may_reach_is_unique():
-    assert 0.0 < LARGEST_ANGLE < LARGEST_ANGLE + ANGLE_SLACK < math.pi - 0.04

@@ -277,13 +277,13 @@ class Conversation:
 
     def diagnosed(self, text: str, since: int | None = None) -> None:
         """Wait until the node's diagnostics say that text; since: of this report on, in place of recent ones."""
+        wait_until(lambda: self.was_diagnosed(text, since), f"{text!r} in the diagnostics", 30.0)
 
-        def found() -> bool:
-            reports = self.reports[-self.recent if since is None else since :]
-            statuses = [status for report in reports for status in report.status]
-            return any(text in status.message for status in statuses if self.node.name in status.name)
-
-        wait_until(found, f"{text!r} in the diagnostics", 30.0)
+    def was_diagnosed(self, text: str, since: int | None = None) -> bool:
+        """Whether they have said it."""
+        reports = self.reports[-self.recent if since is None else since :]
+        statuses = [status for report in reports for status in report.status]
+        return any(text in status.message for status in statuses if self.node.name in status.name)
 
     def is_well(self) -> None:
         """Wait until all of the node's diagnostics of a report are ok."""
