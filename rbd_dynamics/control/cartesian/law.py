@@ -41,6 +41,7 @@ Vector = Sequence[Scalar]
 Law = Literal["impedance", "operational_space"]
 LAWS = ("impedance", "operational_space")
 SINGULAR = 0.005  # of a row's mobility alone: where the others leave less to it, it is kept up
+LEAST_ROOM = 0.05  # share of an effort limit that is left to motion, whatever gravity takes
 LIMIT_SPRING = 0.3  # over the reaction time: what keeps a joint from its limit, critically damped, is stable at that
 
 
@@ -146,7 +147,7 @@ class CartesianLaw:
         slowed = whole.change([a + b for a, b in zip(driven, braked)])
         torque = [a + b for a, b in zip(torque, W.times([a + b for a, b in zip(braked, slowed)]))]
         braking = where(less(bound.largest, whole.share), whole.share, bound.largest)
-        limited = [clamped(t, bound) for t, bound in zip(torque, x.limits)]
+        limited = [clamped(t, bound) for t, bound in zip(shortened(torque, opposed, x.limits), x.limits)]
         turned_by = log_so3(matmul(transpose(tuple(x.base)), tool.R))
         chart_rate = right_jacobian_inverse_so3(turned_by, matvec(transpose(tool.R), tuple(twist[:3])))
         energy = spring_energy(K, error)
@@ -204,6 +205,22 @@ class CartesianLaw:
         measure, gradient = manipulability(x.model, x.q, frame)
         away = singularity_torque(measure, gradient, gains.least_measure, gains.singularity_stiffness)
         return [a + b for a, b in zip(kept, away)], measure
+
+
+def shortened(torque: Vector, opposed: Vector, limits: Vector) -> list[Scalar]:
+    """Torques (nv) within limits, as far as those that are `opposed`, which alone accelerate nothing, leave room.
+
+    The others are shortened together, so that the acceleration keeps its direction: on joints whose axes are nearly
+    in line, one that is cut off by itself turns braking into driving.
+    """
+    share: Scalar = 1.0
+    for t, held, limit in zip(torque, opposed, limits):
+        more = t - held
+        room = where(less(0.0, more), limit - held, limit + held)
+        room = where(less(room, LEAST_ROOM * limit), LEAST_ROOM * limit, room)
+        fits = room * reciprocal(where(less(more, 0.0), -more, more) + 1e-300)
+        share = where(less(fits, share), fits, share)
+    return [held + share * (t - held) for t, held in zip(torque, opposed)]
 
 
 def into(axes: Mat3, six: Vector) -> list[Scalar]:
