@@ -108,7 +108,7 @@ class CartesianLaw:
             pulled = within([a + b for a, b in zip(pull, felt)], gains.largest_moment, gains.largest_force)
             wrench = [a + b for a, b in zip(pulled, damped)]
         else:
-            pull = rows.inertia_times([dot(row, error) + d for row, d in zip(K, damped)])
+            pull = rows.feasible_inertia_times([dot(row, error) + d for row, d in zip(K, damped)])
             wrench = within([a + b for a, b in zip(pull, felt)], gains.largest_moment, gains.largest_force)
 
         # the model: M a_r + C v_r + ..., of the motion that is wanted of the tool
