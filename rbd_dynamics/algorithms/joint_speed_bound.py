@@ -11,6 +11,7 @@ from rbd_dynamics.spatial.scalar import Scalar, dot, less, reciprocal, sqrt, whe
 Vector = Sequence[Scalar]
 BEGINS, COMPLETE = 0.86, 0.96  # shares of a speed limit: from where on there is braking, and all that there is of it
 DAMPING = 0.4  # over the reaction time: a damper of this rate is stable however light the joint is
+APPROACH = 0.35  # over the reaction time: so late, a speed nears its limit and does not pass it (1/e at most)
 TINY = 1e-300
 
 
@@ -24,12 +25,16 @@ def foreseen(v: Vector, before: Vector, span: Scalar, ahead: Scalar) -> list[Sca
 
 
 class SpeedBound(NamedTuple):
-    """How joints (nv) are braked. shares: 0 (not) to 1. dampers: the acceleration of that. largest: of the shares."""
+    """How joints (nv) are braked. shares: 0 (not) to 1. dampers: the acceleration of that. largest: of the shares.
+
+    room: accelerations (least, most) with which they stay within their limits, however late that is seen.
+    """
 
     velocities: list[Scalar]
     shares: list[Scalar]
     dampers: list[Scalar]
     largest: Scalar
+    room: list[tuple[Scalar, Scalar]]
 
     @classmethod
     def of(cls, velocities: Vector, limits: Vector, reaction_time: Scalar) -> SpeedBound:
@@ -42,14 +47,21 @@ class SpeedBound(NamedTuple):
             shares.append(share)
             largest = where(less(largest, share), share, largest)
         rate = DAMPING * reciprocal(reaction_time)
-        return cls(list(velocities), shares, [-s * rate * v for s, v in zip(shares, velocities)], largest)
+        dampers = [-s * rate * v for s, v in zip(shares, velocities)]
+        approach = APPROACH * reciprocal(reaction_time)
+        room = [(approach * (-limit - v), approach * (limit - v)) for v, limit in zip(velocities, limits)]
+        return cls(list(velocities), shares, dampers, largest, room)
 
     def change(self, accelerations: Vector) -> list[Scalar]:
         """What is to be added to accelerations (nv), of which those count that make a joint faster yet."""
-        return [
-            damper - where(less(0.0, a * v), share * a, 0.0)
-            for a, v, share, damper in zip(accelerations, self.velocities, self.shares, self.dampers)
-        ]
+        changes: list[Scalar] = []
+        for a, v, share, damper, (least, most) in zip(
+            accelerations, self.velocities, self.shares, self.dampers, self.room
+        ):
+            left = where(less(0.0, a * v), a - share * a, a) + damper
+            within = where(less(left, least), least, where(less(most, left), most, left))
+            changes.append(within - a)
+        return changes
 
 
 class EnergyBound(NamedTuple):
