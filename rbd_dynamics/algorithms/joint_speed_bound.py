@@ -49,7 +49,8 @@ class SpeedBound(NamedTuple):
         rate = DAMPING * reciprocal(reaction_time)
         dampers = [-s * rate * v for s, v in zip(shares, velocities)]
         approach = APPROACH * reciprocal(reaction_time)
-        room = [(approach * (-limit - v), approach * (limit - v)) for v, limit in zip(velocities, limits)]
+        most = [COMPLETE * limit for limit in limits]
+        room = [(approach * (-limit - v), approach * (limit - v)) for v, limit in zip(velocities, most)]
         return cls(list(velocities), shares, dampers, largest, room)
 
     def change(self, accelerations: Vector) -> list[Scalar]:

@@ -144,7 +144,7 @@ class CartesianController:
         )
         nv = model.nv
         self._inertias = largest_inertias(robot)
-        self._zeros = np.zeros(6)
+        self._zeros, self._still = np.zeros(6), np.zeros(nv)
         self._wrenches, self._dt = np.zeros(12), np.zeros(1)
         self.base = np.eye(3)
         self._wanted: Array | None = None  # theta at the last step
@@ -263,6 +263,7 @@ class CartesianController:
         wrench: Array | None = None,
         tool_wrench: Array | None = None,
         posture: Array | None = None,
+        posture_rate: Array | None = None,
         dt: float = 0.0,
     ) -> CartesianOutput:
         """The command for one measured state.
@@ -272,12 +273,13 @@ class CartesianController:
             theta, rate, acceleration (6): wanted, in the chart at `base`; the latter two zero by default.
             wrench, tool_wrench (6): that the tool is to exert besides, at its point, in root and in tool axes.
             posture (nv): where joints are drawn to, as far as the tool leaves them free; default: damped only.
+            posture_rate (nv): how that moves, rad/s or m/s; default: not.
             dt: s since the last step, for what changes with time.
 
         Raises ValueError for what is not finite, ArithmeticError where the result is not: nothing may be commanded
         then, and nothing has changed.
         """
-        inputs = self._inputs(q, v, theta, rate, acceleration, wrench, tool_wrench, posture, dt)
+        inputs = self._inputs(q, v, theta, rate, acceleration, wrench, tool_wrench, posture, posture_rate, dt)
         self._recent.add(v, dt)
         if self._call(*inputs, *self._work) is None:
             self._kernel(inputs, self._work)
@@ -290,7 +292,7 @@ class CartesianController:
 
         Raises as `step` does.
         """
-        inputs = list(self._inputs(q, v, theta, None, None, None, None, q, 0.0))
+        inputs = list(self._inputs(q, v, theta, None, None, None, None, q, None, 0.0))
         at = self._places["stiffness"]
         inputs[at : at + 2] = [tuning.stiffness, tuning.stiffness]
         at = self._places["gains"]
@@ -316,6 +318,7 @@ class CartesianController:
         wrench: Array | None,
         tool_wrench: Array | None,
         posture: Array | None,
+        posture_rate: Array | None,
         dt: float,
     ) -> tuple[Array, ...]:
         zeros = self._zeros
@@ -328,6 +331,7 @@ class CartesianController:
             zeros if rate is None else rate,
             zeros if acceleration is None else acceleration,
             self._wrenches, q if posture is None else posture,
+            self._still if posture_rate is None else posture_rate,
             self._output.stiffness, self._wanted_stiffness, self._output.tank, self._dt,
             self._tool, *self._vectors, self.velocity_limits, self.effort_limits, self.robot.inertia_input,
         )  # fmt: skip
@@ -355,7 +359,7 @@ class CartesianController:
         sizes = sizes_of(model)
         own = {
             "v_before": nv, "span": (1,), "base": (3, 3), "theta": (6,), "rate": (6,), "acceleration": (6,),
-            "wrench": (12,), "posture": nv,
+            "wrench": (12,), "posture": nv, "posture_rate": nv,
             "stiffness": (36,), "wanted_stiffness": (36,), "tank": (1,), "dt": (1,),
         }  # fmt: skip
         shared = {

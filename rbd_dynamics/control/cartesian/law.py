@@ -121,7 +121,7 @@ class CartesianLaw:
         weight = inverse_dynamics(model, x.inertias, q, x.still, x.still, springs=False)
         centrifugal = self._coriolis(x, v_model)
         moved = W.times([inertial * a for a in a_wanted])
-        drawn = W.times(rows.left_over(W.times_transposed(self._posture(x, v_wanted, gains))))
+        drawn = W.times(rows.left_over(W.times_transposed(self._posture(x, gains))))
         at_tool = turned(axes, wrench)
         pushed = [sum((row[k] * f for row, f in zip(tool.jacobian, at_tool)), 0.0) for k in range(model.nv)]
         kept, measure = self._kept(x, M, frame, gains)
@@ -182,10 +182,10 @@ class CartesianLaw:
             return [dot(row, v_model) for row in C]
         return inverse_dynamics(x.model, x.inertias, x.q, x.v, x.still, gravity=False, springs=False)
 
-    def _posture(self, x: Inputs, v_wanted: Vector, gains: GainNumbers) -> list[Scalar]:
-        """Acceleration towards the posture, of which counts what does not move the tool."""
+    def _posture(self, x: Inputs, gains: GainNumbers) -> list[Scalar]:
+        """Acceleration towards the posture and its motion, of which counts what does not move the tool."""
         pull: list[Scalar] = []
-        for q, at, v, v_r, wraps in zip(x.q, x.posture, x.v, v_wanted, self.continuous):
+        for q, at, v, v_r, wraps in zip(x.q, x.posture, x.v, x.posture_rate, self.continuous):
             away = at - q
             if wraps:  # the shorter way round
                 away = atan2(sin(away), cos(away))
