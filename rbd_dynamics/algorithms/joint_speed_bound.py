@@ -10,8 +10,10 @@ from rbd_dynamics.spatial.scalar import Scalar, dot, less, reciprocal, sqrt, whe
 
 Vector = Sequence[Scalar]
 BEGINS, COMPLETE = 0.86, 0.96  # shares of a speed limit: from where on there is braking, and all that there is of it
+REACHED = 0.92  # share of a speed limit that accelerations may lead to: masses are known to some percent
 DAMPING = 0.4  # over the reaction time: a damper of this rate is stable however light the joint is
 APPROACH = 0.35  # over the reaction time: so late, a speed nears its limit and does not pass it (1/e at most)
+LEARNT = 0.03  # s: in which it is seen that something holds a joint
 TINY = 1e-300
 
 
@@ -49,20 +51,24 @@ class SpeedBound(NamedTuple):
         rate = DAMPING * reciprocal(reaction_time)
         dampers = [-s * rate * v for s, v in zip(shares, velocities)]
         approach = APPROACH * reciprocal(reaction_time)
-        most = [COMPLETE * limit for limit in limits]
+        most = [REACHED * limit for limit in limits]
         room = [(approach * (-limit - v), approach * (limit - v)) for v, limit in zip(velocities, most)]
         return cls(list(velocities), shares, dampers, largest, room)
 
     def change(self, accelerations: Vector) -> list[Scalar]:
         """What is to be added to accelerations (nv), of which those count that make a joint faster yet."""
-        changes: list[Scalar] = []
-        for a, v, share, damper, (least, most) in zip(
-            accelerations, self.velocities, self.shares, self.dampers, self.room
-        ):
-            left = where(less(0.0, a * v), a - share * a, a) + damper
-            within = where(less(left, least), least, where(less(most, left), most, left))
-            changes.append(within - a)
-        return changes
+        return [
+            damper - where(less(0.0, a * v), share * a, 0.0)
+            for a, v, share, damper in zip(accelerations, self.velocities, self.shares, self.dampers)
+        ]
+
+    def within(self, accelerations: Vector, outside: Vector) -> list[Scalar]:
+        """Accelerations (nv) after `change`, within their room. outside (nv): what else accelerates the joints."""
+        found: list[Scalar] = []
+        for a, other, change, (least, most) in zip(accelerations, outside, self.change(accelerations), self.room):
+            whole = a + change + other
+            found.append(where(less(whole, least), least - other, where(less(most, whole), most - other, a + change)))
+        return found
 
 
 class EnergyBound(NamedTuple):
@@ -88,6 +94,16 @@ class EnergyBound(NamedTuple):
         power = dot(acceleration, self.velocity)
         more = where(less(0.0, power), power * reciprocal(self.square + TINY), 0.0)
         return [-self.share * (more + self.rate) * z for z in self.velocity]
+
+
+def from_outside(before: Vector, driven: Vector, grown: Vector, span: Scalar, dt: Scalar) -> list[Scalar]:
+    """What accelerates joints (nv) beside their efforts, by and by: contacts, friction, what the model lacks.
+
+    before (nv): the same a step ago. driven (nv): the acceleration that efforts gave then. grown (nv): how velocities
+    have changed within `span`, s. dt: s since then; 0: nothing is learnt.
+    """
+    share = dt * reciprocal(dt + LEARNT)
+    return [old + share * (change * reciprocal(span) - a - old) for old, a, change in zip(before, driven, grown)]
 
 
 def braking(used: Scalar) -> Scalar:

@@ -170,7 +170,8 @@ def reachable_step(
         # joints that are free begin anew, for what those at their bounds leave to them
         speed = [where(f, d, h) for f, d, h in zip(free, drift, held)]
     final = [
-        larger(low, smaller(high, x)) for x, (low, high) in zip(bounds.together(v, held, dt), bounds.velocities(q, v, dt))
+        larger(low, smaller(high, x))
+        for x, (low, high) in zip(bounds.together(v, held, dt), bounds.velocities(q, v, dt))
     ]
     there = [at + dt * x for at, x in zip(q, final)]
     moved = ToolMotion.of(model, there, final, frame)

@@ -17,7 +17,7 @@ import pinocchio as pin
 from rigs.reaching import ARMS, Arm, LatePlant, Reach
 
 import rbd_dynamics as rbd
-from rbd_dynamics.algorithms.joint_speed_bound import APPROACH, COMPLETE
+from rbd_dynamics.algorithms.joint_speed_bound import APPROACH, REACHED
 from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.control.cartesian.controller import CartesianController
 from rbd_dynamics.control.cartesian.gains import STIFFNESS, CartesianGains
@@ -125,7 +125,7 @@ def test_a_joint_near_its_velocity_limit_is_braked(law):
     theta = np.concatenate([np.zeros(3), far[:3, 3]])
     driven = untouched = 0
     # after a reaction time at the first of these shares of it, speeds are within the second
-    approach, share = APPROACH / bound.gains.reaction_time, COMPLETE
+    approach, share = APPROACH / bound.gains.reaction_time, REACHED
     for _ in range(50):
         v = 0.8 * arm.speeds * rng.uniform(-1, 1, len(q))
         taus = [each.step(q, v, theta).tau for each in (bound, loose)]

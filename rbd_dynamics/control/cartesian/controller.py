@@ -38,7 +38,8 @@ class CartesianOutput(NamedTuple):
     axes. error, slip (6): rotation vector and way to where it is wanted, and what its twist lacks, in the axes of
     stiffness. wrench (6): what the tool presses with, root axes, without the model's part. stiffness (6, 6): that was
     used. tank: energy left, J. manipulability: sqrt(det(J J^T)). energy: of the spring, J. power: dissipated, W.
-    braking: how much joints, or the whole robot, are kept from going faster, 0 to 1.
+    braking: how much joints, or the whole robot, are kept from going faster, 0 to 1. outside, driven (nv): what
+    accelerates joints beside the command, as far as it has been seen, and by the command, rad/s^2 or m/s^2.
     """
 
     tau: Array
@@ -56,6 +57,8 @@ class CartesianOutput(NamedTuple):
     energy: Array
     power: Array
     braking: Array
+    outside: Array
+    driven: Array
 
 
 @dataclass(frozen=True)
@@ -245,8 +248,9 @@ class CartesianController:
         return np.asarray(PoseChart(self.base).pose(self._wanted)[:3, :3] @ own)
 
     def reset(self) -> None:
-        """The wanted stiffness acts at once, the tank is full, and no velocities are known."""
+        """The wanted stiffness acts at once, the tank is full; velocities and what is outside are not known."""
         self._recent.forget()
+        self._output.outside[:] = self._output.driven[:] = 0.0
         self._output.stiffness[:] = self._wanted_stiffness
         self._output.tank[...] = self.gains.tank_size
 
@@ -333,6 +337,7 @@ class CartesianController:
             self._wrenches, q if posture is None else posture,
             self._still if posture_rate is None else posture_rate,
             self._output.stiffness, self._wanted_stiffness, self._output.tank, self._dt,
+            self._output.outside, self._output.driven,
             self._tool, *self._vectors, self.velocity_limits, self.effort_limits, self.robot.inertia_input,
         )  # fmt: skip
 
@@ -352,7 +357,25 @@ class CartesianController:
 
     @staticmethod
     def _sizes(nv: int) -> list[tuple[int, ...]]:
-        return [(nv,), (nv,), (6,), (6,), (12,), (6,), (6,), (6,), (6,), (36,), (1,), (1,), (1,), (1,), (1,)]
+        return [
+            (nv,),
+            (nv,),
+            (6,),
+            (6,),
+            (12,),
+            (6,),
+            (6,),
+            (6,),
+            (6,),
+            (36,),
+            (1,),
+            (1,),
+            (1,),
+            (1,),
+            (1,),
+            (nv,),
+            (nv,),
+        ]
 
     def _build(self) -> Evaluation:
         model, nv = self.robot.model, (self.robot.model.nv,)
@@ -361,6 +384,7 @@ class CartesianController:
             "v_before": nv, "span": (1,), "base": (3, 3), "theta": (6,), "rate": (6,), "acceleration": (6,),
             "wrench": (12,), "posture": nv, "posture_rate": nv,
             "stiffness": (36,), "wanted_stiffness": (36,), "tank": (1,), "dt": (1,),
+            "outside": nv, "driven": nv,
         }  # fmt: skip
         shared = {
             "tool": (12,), "gains": (len(GainNumbers._fields),), "damping": (6,), "carrier": (2,), "axes": (9,),

@@ -26,7 +26,7 @@ from rbd_dynamics.algorithms.cartesian_impedance import (
 from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
 from rbd_dynamics.algorithms.hybrid_control import clamped
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
-from rbd_dynamics.algorithms.joint_speed_bound import EnergyBound, SpeedBound, foreseen
+from rbd_dynamics.algorithms.joint_speed_bound import EnergyBound, SpeedBound, foreseen, from_outside
 from rbd_dynamics.algorithms.passive_forces import friction_torque, spring_torque
 from rbd_dynamics.algorithms.tree_factor import MassFactor
 from rbd_dynamics.control.cartesian.gains import GainNumbers
@@ -40,7 +40,7 @@ from rbd_dynamics.spatial.so3 import IDENTITY3, Mat3, Vec3, add3, cross, matmul,
 Vector = Sequence[Scalar]
 Law = Literal["impedance", "operational_space"]
 LAWS = ("impedance", "operational_space")
-SINGULAR = 0.005  # of a row's mobility alone: where the others leave less to it, it is kept up
+SINGULAR = 0.01  # of a row's mobility alone: where the others leave less to it, it is kept up
 LEAST_ROOM = 0.05  # share of an effort limit that is left to motion, whatever gravity takes
 LIMIT_SPRING = 0.3  # over the reaction time: what keeps a joint from its limit, critically damped, is stable at that
 
@@ -141,11 +141,13 @@ class CartesianLaw:
         opposed = [gravity * g + springs * s + coriolis * c for g, s, c in zip(weight, held, centrifugal)]
         ahead = foreseen(v, x.v_before, x.span[0], gains.reaction_time)
         bound = SpeedBound.of(ahead, x.speeds, gains.reaction_time)
-        driven = W.solve([a - b for a, b in zip(torque, opposed)])  # W^T of the acceleration
-        braked = W.times_transposed(bound.change(W.solve_transposed(driven)))
+        outside = from_outside(x.outside, x.driven, [a - b for a, b in zip(v, x.v_before)], x.span[0], x.dt[0])
+        driven = W.solve_transposed(W.solve([a - b for a, b in zip(torque, opposed)]))
+        bounded = W.times_transposed(bound.within(driven, outside))  # W^T of the acceleration
         whole = EnergyBound.of(W.times_transposed(ahead), gains.largest_energy, gains.reaction_time)
-        slowed = whole.change([a + b for a, b in zip(driven, braked)])
-        torque = [a + b for a, b in zip(torque, W.times([a + b for a, b in zip(braked, slowed)]))]
+        slowed = whole.change(bounded)
+        changed = [a + b - c for a, b, c in zip(bounded, slowed, W.times_transposed(driven))]
+        torque = [a + b for a, b in zip(torque, W.times(changed))]
         braking = where(less(bound.largest, whole.share), whole.share, bound.largest)
         limited = [clamped(t, bound) for t, bound in zip(shortened(torque, opposed, x.limits), x.limits)]
         turned_by = log_so3(matmul(transpose(tuple(x.base)), tool.R))
@@ -154,6 +156,7 @@ class CartesianLaw:
         return [
             limited, torque, [*turned_by, *tool.p], [*chart_rate, *twist[3:]], [*tool.R, *tool.p], twist, error, slip,
             at_tool, [entry for row in K for entry in row], [tank], [measure], [energy], [power], [braking],
+            outside, W.solve_transposed(W.solve([a - b for a, b in zip(limited, opposed)])),
         ]  # fmt: skip
 
     @staticmethod

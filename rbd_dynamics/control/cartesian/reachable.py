@@ -49,8 +49,8 @@ class ReachableReference:
 
     Attributes:
         q, v (nv): the joint motion. behind: how far the tool is from its target, m; a turn by 1 rad counts as 0.3 m.
-        room: what it may take of the joints' limits. effort_limits (nv): N m or N, of which it takes a share at most, in
-            the model's frictionless dynamics; at first the model's. largest_energy: J, kinetic, that control keeps the robot from.
+        room: what it may take of the joints' limits. effort_limits (nv): N m or N, of which weight and acceleration
+            take a share at most; at first the model's. largest_energy: J, kinetic, that control keeps the robot from.
     """
 
     def __init__(self, robot: Robot, frame: str, *, tool: ArrayLike | None = None) -> None:
@@ -111,7 +111,8 @@ class ReachableReference:
         tool = np.concatenate([self.tool[:3, :3].reshape(-1), self.tool[:3, 3]])
         inputs = (
             self.q, self.v, self._before, self._target, drift, self._dt, tool,
-            self.room.lower, self.room.upper, *self.room.rates(), np.minimum(self.effort_limits, STRONGEST), self.robot.inertia_input,
+            self.room.lower, self.room.upper, *self.room.rates(), np.minimum(self.effort_limits, STRONGEST),
+            self.robot.inertia_input,
         )  # fmt: skip
         if self._call(*inputs, *self._spare) is None:
             self._kernel(inputs, self._spare)
