@@ -88,16 +88,22 @@ def test_feedback_tells_desired_actual_and_error_at_a_bounded_rate(standing):
     stamps = [message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in told]
     assert np.diff(stamps).min() > 0.0
     assert {tuple(message.joint_names) for message in told} == {tuple(JOINTS)}
-    for message in told:
+    answered = np.array([stamp for stamp, _ in standing.wanted])
+    for message, stamp in zip(told, stamps):
         desired, actual = np.array(message.desired.positions), np.array(message.actual.positions)
         np.testing.assert_allclose(message.error.positions, desired - actual, atol=1e-12)
         assert len(message.desired.velocities) == len(message.desired.accelerations) == 3
-        assert abs(actual - desired).max() < 0.02
+        # the efforts tell the same, and the robot is where it was wanted before
+        k = int(np.abs(answered - stamp).argmin())
+        assert abs(answered[k] - stamp) < 1e-6
+        np.testing.assert_allclose(desired, standing.wanted[k][1], atol=1e-6)
+        assert min(abs(actual - wanted).max() for _, wanted in standing.wanted[: k + 1]) < 1e-9
     indices = [message.index for message in told]
     assert indices == sorted(indices)
     assert set(indices) <= {0, 1}
     times = [message.desired.time_from_start.sec + 1e-9 * message.desired.time_from_start.nanosec for message in told]
-    assert 0.0 <= times[0] < times[-1] <= 1.1
+    assert 0.0 <= times[0] < 1.0
+    np.testing.assert_allclose(np.diff(times), np.diff(stamps), atol=1e-5)
 
 
 def test_goal_may_name_some_of_the_joints(standing):
