@@ -198,7 +198,8 @@ class DesiredMotion:
     ) -> bool:
         """Let a planned trajectory take over at the time `when` (ns); False: it does not fit any more.
 
-        number: of the motion that it was planned on. q: the measured position. goal: with its tolerances. efforts: of its points.
+        number: of the motion that it was planned on. q: the measured position. goal: with its tolerances.
+        efforts: of its points.
         """
         if number != self.number or when <= self._seen:
             return False
