@@ -146,7 +146,15 @@ class DampedRows(NamedTuple):
 
     def inertia_times(self, x: Vector) -> list[Scalar]:
         """(J M^-1 J^T)^-1 x: the wrench (6) that makes an acceleration x (6)."""
-        c = self._forward(x)
+        return self._backward(self._forward(x))
+
+    def feasible_inertia_times(self, x: Vector) -> list[Scalar]:
+        """Likewise, but nothing along what is lost near singular postures: there `inertia_times` is largest."""
+        moved = self.quasi(x)
+        return self._backward([dot(column, moved) for column in self.Q])
+
+    def _backward(self, c: Vector) -> list[Scalar]:
+        """R^-1 c, c in order of priority."""
         n = len(c)
         found: list[Scalar] = [0.0] * n
         for i in reversed(range(n)):

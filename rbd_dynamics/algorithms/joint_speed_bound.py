@@ -10,7 +10,10 @@ from rbd_dynamics.spatial.scalar import Scalar, dot, less, reciprocal, sqrt, whe
 
 Vector = Sequence[Scalar]
 BEGINS, COMPLETE = 0.86, 0.96  # shares of a speed limit: from where on there is braking, and all that there is of it
+REACHED = 0.92  # share of a speed limit that accelerations may lead to: masses are known to some percent
 DAMPING = 0.4  # over the reaction time: a damper of this rate is stable however light the joint is
+APPROACH = 0.35  # over the reaction time: so late, a speed nears its limit and does not pass it (1/e at most)
+LEARNT = 0.03  # s: in which it is seen that something holds a joint
 TINY = 1e-300
 
 
@@ -24,12 +27,16 @@ def foreseen(v: Vector, before: Vector, span: Scalar, ahead: Scalar) -> list[Sca
 
 
 class SpeedBound(NamedTuple):
-    """How joints (nv) are braked. shares: 0 (not) to 1. dampers: the acceleration of that. largest: of the shares."""
+    """How joints (nv) are braked. shares: 0 (not) to 1. dampers: the acceleration of that. largest: of the shares.
+
+    room: accelerations (least, most) with which they stay within their limits, however late that is seen.
+    """
 
     velocities: list[Scalar]
     shares: list[Scalar]
     dampers: list[Scalar]
     largest: Scalar
+    room: list[tuple[Scalar, Scalar]]
 
     @classmethod
     def of(cls, velocities: Vector, limits: Vector, reaction_time: Scalar) -> SpeedBound:
@@ -42,7 +49,11 @@ class SpeedBound(NamedTuple):
             shares.append(share)
             largest = where(less(largest, share), share, largest)
         rate = DAMPING * reciprocal(reaction_time)
-        return cls(list(velocities), shares, [-s * rate * v for s, v in zip(shares, velocities)], largest)
+        dampers = [-s * rate * v for s, v in zip(shares, velocities)]
+        approach = APPROACH * reciprocal(reaction_time)
+        most = [REACHED * limit for limit in limits]
+        room = [(approach * (-limit - v), approach * (limit - v)) for v, limit in zip(velocities, most)]
+        return cls(list(velocities), shares, dampers, largest, room)
 
     def change(self, accelerations: Vector) -> list[Scalar]:
         """What is to be added to accelerations (nv), of which those count that make a joint faster yet."""
@@ -50,6 +61,14 @@ class SpeedBound(NamedTuple):
             damper - where(less(0.0, a * v), share * a, 0.0)
             for a, v, share, damper in zip(accelerations, self.velocities, self.shares, self.dampers)
         ]
+
+    def within(self, accelerations: Vector, outside: Vector) -> list[Scalar]:
+        """Accelerations (nv) after `change`, within their room. outside (nv): what else accelerates the joints."""
+        found: list[Scalar] = []
+        for a, other, change, (least, most) in zip(accelerations, outside, self.change(accelerations), self.room):
+            whole = a + change + other
+            found.append(where(less(whole, least), least - other, where(less(most, whole), most - other, a + change)))
+        return found
 
 
 class EnergyBound(NamedTuple):
@@ -75,6 +94,16 @@ class EnergyBound(NamedTuple):
         power = dot(acceleration, self.velocity)
         more = where(less(0.0, power), power * reciprocal(self.square + TINY), 0.0)
         return [-self.share * (more + self.rate) * z for z in self.velocity]
+
+
+def from_outside(before: Vector, driven: Vector, grown: Vector, span: Scalar, dt: Scalar) -> list[Scalar]:
+    """What accelerates joints (nv) beside their efforts, by and by: contacts, friction, what the model lacks.
+
+    before (nv): the same a step ago. driven (nv): the acceleration that efforts gave then. grown (nv): how velocities
+    have changed within `span`, s. dt: s since then; 0: nothing is learnt.
+    """
+    share = dt * reciprocal(dt + LEARNT)
+    return [old + share * (change * reciprocal(span) - a - old) for old, a, change in zip(before, driven, grown)]
 
 
 def braking(used: Scalar) -> Scalar:

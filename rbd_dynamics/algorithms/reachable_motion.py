@@ -3,7 +3,7 @@
 
 Velocities are the solution of least squares that is damped near singular postures only (Nakamura and Hanafusa 1986),
 with joints held at their bounds where they would pass them, and the others made up for it (Flacco, De Luca and Khatib
-2012).
+2012). Joints change to them together: each by itself at its largest acceleration would throw the tool off its way.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ CATCH_UP = 0.25  # m/s: and no faster than so
 LEAST = 0.06  # m/rad, m/m: singular values below twice of which are damped
 LATE = 0.3  # m: how that grows, squared, with what is left of the way
 BRAKE = 0.8  # share of the acceleration that stops a joint before its limit
+SLOWING = 0.25  # share of the accelerations with which what is left of the way ends
+EFFORT, RESERVE_OF_EFFORT = 0.8, 0.1  # share of effort limits that a motion may take; least one, whatever gravity does
 CHANGE = 5.0  # m/s^2: of the speed with which a task makes up for what is left of its way
 TAKEN = 20.0  # 1/s: with which values of constraints are taken over
 STOPPED = 0.042  # m/rad: the singular value before which a motion towards singular postures stops,
@@ -68,6 +70,32 @@ class JointBounds(NamedTuple):
             least = larger(larger(-speed, now - change * dt), -braked(at - low, change))
             found.append((smaller(least, most), most))
         return found
+
+    def weaker(self, M: Sequence[Vector], weight: Vector, efforts: Vector) -> JointBounds:
+        """The bounds with accelerations that efforts allow, all of them smaller by the same share.
+
+        M (nv, nv) and weight (nv): of the robot. efforts (nv): limits, N m or N.
+        """
+        share: Scalar = 1.0
+        for row, held, limit in zip(M, weight, efforts):
+            room = larger(EFFORT * limit - size(held), RESERVE_OF_EFFORT * limit)
+            needed = sum((size(m) * a for m, a in zip(row, self.acceleration)), TINY)
+            share = smaller(share, room * reciprocal(needed))
+        return self._replace(acceleration=[share * a for a in self.acceleration])
+
+    def together(self, v: Vector, wanted: Vector, dt: Scalar) -> list[Scalar]:
+        """Velocities (nv) a step (s) after v on the straight way to those that are wanted, as far as joints can."""
+        share: Scalar = 1.0
+        for now, then, most in zip(v, wanted, self.acceleration):
+            share = smaller(share, most * dt * reciprocal(size(then - now) + TINY))
+        return [now + share * (then - now) for now, then in zip(v, wanted)]
+
+    def slowing(self, direction: Vector) -> Scalar:
+        """The deceleration of a motion along `direction` (nv) that all joints can take part in."""
+        most: Scalar = 1.0 / TINY
+        for slope, change in zip(direction, self.acceleration):
+            most = smaller(most, change * reciprocal(size(slope) + TINY))
+        return SLOWING * most
 
     def extremes(self, q: Vector) -> list[tuple[Scalar, Scalar]]:
         """The least and the most that each joint may have at q, however it changes."""
@@ -122,14 +150,16 @@ def reachable_step(
     rows = [list(row) for row in zip(*rows)]
     left = weighted(before.away(Placed(tool.R, tool.p)))
     late = sqrt(dot(left, left) + TINY)
-    rate = smaller(RATE, SHARE * reciprocal(dt))
-    rate = smaller(rate, CATCH_UP * reciprocal(late))
-    wanted = [m * reciprocal(dt) + rate * x for m, x in zip(weighted(after.away(before)), left)]
     least = [LEAST * LEAST + LATE * LATE * late] * 6
-
-    allowed = bounds.velocities(q, v, dt)
     free: list[Scalar] = [1.0] * model.nv
+    towards = DampedRows.of(FreeJoints(free), rows, least).quasi([x * reciprocal(late) for x in left])
+    rate = smaller(RATE, SHARE * reciprocal(dt))
+    rate = smaller(rate, smaller(CATCH_UP, sqrt(bounds.slowing(towards) * late)) * reciprocal(late))
+    wanted = [m * reciprocal(dt) + rate * x for m, x in zip(weighted(after.away(before)), left)]
+
+    allowed = bounds.extremes(q)
     speed: list[Scalar] = list(drift)
+    held = speed
     for _ in range(PASSES):
         lacking = [w - dot(row, speed) for row, w in zip(rows, wanted)]
         damped = DampedRows.of(FreeJoints(free), rows, least)
@@ -139,7 +169,10 @@ def reachable_step(
         held = [larger(low, smaller(high, x)) for x, (low, high) in zip(speed, allowed)]
         # joints that are free begin anew, for what those at their bounds leave to them
         speed = [where(f, d, h) for f, d, h in zip(free, drift, held)]
-        final = held
+    final = [
+        larger(low, smaller(high, x))
+        for x, (low, high) in zip(bounds.together(v, held, dt), bounds.velocities(q, v, dt))
+    ]
     there = [at + dt * x for at, x in zip(q, final)]
     moved = ToolMotion.of(model, there, final, frame)
     change = [(b - a) * reciprocal(dt) for a, b in zip(v, final)]
@@ -272,6 +305,10 @@ def braked(room: Scalar, acceleration: Scalar) -> Scalar:
     """Largest speed from which a joint stops within that room."""
     some = where(less(0.0, room), room, 0.0)
     return sqrt(2.0 * BRAKE * acceleration * some + TINY)
+
+
+def size(a: Scalar) -> Scalar:
+    return where(less(a, 0.0), -a, a)
 
 
 def smaller(a: Scalar, b: Scalar) -> Scalar:

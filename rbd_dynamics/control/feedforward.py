@@ -171,20 +171,26 @@ class Feedforward:
         self._kernel((q, np.zeros(self.robot.model.nv), still, np.zeros(1), *self._tuning, inertia), self._scratch)
         return self._scratch[1]
 
-    def compute(self, q: Array, v: Array, motion: Array, since: Array, *, out: Array | None = None) -> Array:
+    def compute(
+        self, q: Array, v: Array, motion: Array, since: Array, *, added: Array | None = None, out: Array | None = None
+    ) -> Array:
         """Efforts of the controlled joints, the same array each time or `out`.
 
         Parameters:
             q, v: measured, all joints of the robot in its order (nv).
             motion: coefficients of the desired motion (6, joints) for the powers of time, constant first.
             since: time at which it is taken, s (1,).
+            added (joints): efforts besides, N m or N, within the limits of all.
 
         Raises ValueError or ArithmeticError where a number is not finite.
         """
         efforts, wanted = self._outputs
         if out is not None:
             efforts = out
-        inputs = (q, v, motion, since, *self._tuning, self.robot.inertia_input)
+        weights, gains, offsets, limits = self._tuning
+        if added is not None:
+            offsets = offsets + added
+        inputs = (q, v, motion, since, weights, gains, offsets, limits, self.robot.inertia_input)
         if self._call(*inputs, efforts, wanted) is None:
             self._kernel(inputs, (efforts, wanted))
         self._last = efforts

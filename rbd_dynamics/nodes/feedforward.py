@@ -166,7 +166,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
     def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: NDArray[np.float64]) -> None:
         q, v, motion = reader.q, reader.v, engine.motion
         motion.update(reader.stamp, q[engine.commanded], v[engine.commanded])
-        engine.controller.compute(q, v, motion.motion, motion.since, out=efforts)
+        engine.controller.compute(q, v, motion.motion, motion.since, added=motion.efforts(), out=efforts)
 
     def answered(self, engine: Engine) -> None:
         if self._errors.get_subscription_count():

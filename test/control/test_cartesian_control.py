@@ -40,7 +40,7 @@ def robot_of(arm):
 def controller_of(arm, law, carrier):
     return CartesianController(
         robot_of(arm), ARMS[arm][0], law=law, tool=OFFSET, gains=FIRM,
-        compliance=Compliance(carrier=carrier, orientation=AXES), effort_limits=1e9,
+        compliance=Compliance(carrier=carrier, orientation=AXES), effort_limits=1e9, velocity_limits=1e9,
     )  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def firm(arm, law="impedance", carrier="root", **changes):
     controller = controller_of(arm, law, carrier)
     gains = CartesianGains(**{**FIRM.__dict__, **changes})
     compliance = Compliance(carrier=carrier, orientation=AXES)
-    controller.use(controller.tuning(gains=gains, compliance=compliance, effort_limits=1e9))
+    controller.use(controller.tuning(gains=gains, compliance=compliance, effort_limits=1e9, velocity_limits=1e9))
     controller.base = np.eye(3)
     controller.reset()
     return controller
@@ -450,7 +450,7 @@ def test_other_tunings_are_tried_before_they_are_used():
     controller = firm("ur5_robot")
     scene = Scene("ur5_robot", controller)
     before = controller.step(scene.q, scene.v, scene.theta).tau.copy()
-    stiff = controller.tuning(gains=CartesianGains(stiffness=5e3), effort_limits=1e9)
+    stiff = controller.tuning(gains=CartesianGains(stiffness=5e3), effort_limits=1e9, velocity_limits=1e9)
     tried = controller.attempt(scene.q, scene.v, scene.theta, stiff)
     assert np.abs(tried.tau - before).max() > 10.0
     np.testing.assert_array_equal(controller.step(scene.q, scene.v, scene.theta).tau, before)

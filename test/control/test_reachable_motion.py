@@ -17,6 +17,7 @@ import pinocchio as pin
 from rigs.reaching import ARMS, Arm, LatePlant, Reach
 
 import rbd_dynamics as rbd
+from rbd_dynamics.algorithms.joint_speed_bound import APPROACH, REACHED
 from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.control.cartesian.controller import CartesianController
 from rbd_dynamics.control.cartesian.gains import STIFFNESS, CartesianGains
@@ -96,6 +97,31 @@ def test_whatever_the_target_joints_stay_within_their_limits(name, seed):
             assert (model.lower <= reference.q).all() and (reference.q <= model.upper).all()
 
 
+def test_the_motion_leaves_efforts_within_their_limits_and_does_not_chatter():
+    """By Pinocchio: TIAGo's wrist has 3 and 6.6 N m; joints changed their accelerations from step to step before."""
+    arm = Arm.of("TIAGo")
+    robot, rng = rbd.Robot(arm.model), np.random.default_rng(5)
+    whole = pin.buildModelFromUrdf(str(robots()["tiago"]))
+    fixed = [k for k in range(1, whole.njoints) if whole.names[k] not in arm.model.joint_names]
+    model = pin.buildReducedModel(whole, fixed, pin.neutral(whole))
+    data, limits = model.createData(), np.array([joint.limits.effort for joint in arm.model.joints])
+    reference, used, turns = ReachableReference(robot, arm.frame), 0.0, []
+    middle = 0.5 * (reference.room.lower + reference.room.upper)
+    for _ in range(4):
+        reference.reset(middle + rng.uniform(-0.3, 0.3, 7))
+        target = robot.pose(reference.q + rng.uniform(-0.5, 0.5, 7), arm.frame)
+        before = np.zeros(7)
+        for _ in range(500):
+            v = reference.v
+            reference.follow(target, DT, reference.q)
+            a = (reference.v - v) / DT
+            used = max(used, float((np.abs(pin.rnea(model, data, reference.q, reference.v, a)) / limits).max()))
+            turns.append((a * before < -1.0).sum())
+            before = a
+    assert 0.4 < used < 0.9
+    assert np.mean(turns) < 0.05
+
+
 def test_beyond_reach_the_target_waits_and_the_reason_is_said():
     robot, arm, reference = placed("UR5")
     begin = robot.pose(reference.q, arm.frame)
@@ -122,20 +148,59 @@ def test_a_joint_near_its_velocity_limit_is_braked(law):
     far[:3, 3] += [0.3, 0.3, -0.3]
     loose.base = bound.base = far[:3, :3]
     theta = np.concatenate([np.zeros(3), far[:3, 3]])
-    driven = 0
+    driven = untouched = 0
+    # after a reaction time at the first of these shares of it, speeds are within the second
+    approach, share = APPROACH / bound.gains.reaction_time, REACHED
     for _ in range(50):
         v = 0.8 * arm.speeds * rng.uniform(-1, 1, len(q))
-        np.testing.assert_array_equal(bound.step(q, v, theta).tau, loose.step(q, v, theta).tau)
+        taus = [each.step(q, v, theta).tau for each in (bound, loose)]
+        # impedance leaves to the robot what its velocities do by themselves
+        held = pin.computeGeneralizedGravity(model, data, q) if law == "impedance" else pin.nle(model, data, q, v)
+        coasts = pin.aba(model, data, q, v, held).copy()
+        now, then = (pin.aba(model, data, q, v, tau).copy() - coasts for tau in taus)
+        least, most = (approach * (side * share * arm.speeds - v) for side in (-1, 1))
+        np.testing.assert_allclose(now, np.clip(then, least, most), rtol=1e-9, atol=1e-9)
+        untouched += (taus[0] == taus[1]).all()
         k = rng.integers(len(q))
         v[k] = 1.05 * arm.speeds[k] * rng.choice([-1, 1])
         out = bound.step(q, v, theta)
         assert out.braking[0] == 1.0
-        # impedance leaves to the robot what its velocities do by themselves
         held = pin.computeGeneralizedGravity(model, data, q) if law == "impedance" else pin.nle(model, data, q, v)
         coasts = pin.aba(model, data, q, v, held)[k]
         assert (pin.aba(model, data, q, v, out.tau)[k] - coasts) * v[k] < 0.0
         driven += (pin.aba(model, data, q, v, loose.step(q, v, theta).tau)[k] - coasts) * v[k] > 0.0
-    assert driven >= 3
+    assert driven >= 3 and 5 <= untouched <= 45
+
+
+@pytest.mark.parametrize("law", ["impedance", "operational_space"])
+def test_efforts_beyond_limits_keep_the_direction_of_the_acceleration(law):
+    """By Pinocchio, of joints with wrists as weak as TIAGo's."""
+    robot, arm, reference = placed("Panda")
+    whole = pin.buildModelFromUrdf(str(robots()["panda"]))
+    fixed = [k for k in range(1, whole.njoints) if whole.names[k] not in arm.model.joint_names]
+    model = pin.buildReducedModel(whole, fixed, pin.neutral(whole))
+    data, rng = model.createData(), np.random.default_rng(0)
+    gravity = pin.computeGeneralizedGravity(model, data, reference.q).copy()
+    limits = np.abs(gravity) + [20.0, 20.0, 10.0, 10.0, 2.0, 2.0, 2.0]
+    strong, weak = (
+        CartesianController(robot, arm.frame, law=law, effort_limits=most, velocity_limits=1e9)
+        for most in (np.full(7, 1e9), limits)
+    )
+    shortened = 0
+    for _ in range(30):
+        far = strong.pose(reference.q)
+        far[:3, 3] += rng.uniform(-0.2, 0.2, 3)
+        strong.base = weak.base = far[:3, :3]
+        theta = np.concatenate([np.zeros(3), far[:3, 3]])
+        taus = [each.step(reference.q, np.zeros(7), theta).tau.copy() for each in (strong, weak)]
+        assert (np.abs(taus[1]) <= limits * (1.0 + 1e-12)).all()
+        free, held = (pin.aba(model, data, reference.q, np.zeros(7), tau).copy() for tau in taus)
+        share = float(held @ free / (free @ free))
+        np.testing.assert_allclose(held, share * free, atol=1e-9 * np.abs(free).max())
+        assert 0.0 < share <= 1.0 + 1e-12
+        assert share > 1.0 - 1e-9 or np.abs(np.abs(taus[1]) / limits - 1.0).min() < 1e-9  # no more than is needed
+        shortened += share < 0.9
+    assert shortened >= 10
 
 
 @pytest.mark.parametrize("law", ["impedance", "operational_space"])

@@ -185,7 +185,7 @@ class Reach:
         self.controller.base = chart.base
         out = self.controller.step(
             q, v, theta, rate=rate, acceleration=chart.accelerations(theta, rate, change),
-            posture=reference.q, dt=PERIOD,
+            posture=reference.q, posture_rate=reference.v, dt=PERIOD,
         )  # fmt: skip
         return out.tau
 

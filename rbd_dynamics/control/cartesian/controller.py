@@ -38,7 +38,8 @@ class CartesianOutput(NamedTuple):
     axes. error, slip (6): rotation vector and way to where it is wanted, and what its twist lacks, in the axes of
     stiffness. wrench (6): what the tool presses with, root axes, without the model's part. stiffness (6, 6): that was
     used. tank: energy left, J. manipulability: sqrt(det(J J^T)). energy: of the spring, J. power: dissipated, W.
-    braking: how much joints, or the whole robot, are kept from going faster, 0 to 1.
+    braking: how much joints, or the whole robot, are kept from going faster, 0 to 1. outside, driven (nv): what
+    accelerates joints beside the command, as far as it has been seen, and by the command, rad/s^2 or m/s^2.
     """
 
     tau: Array
@@ -56,6 +57,8 @@ class CartesianOutput(NamedTuple):
     energy: Array
     power: Array
     braking: Array
+    outside: Array
+    driven: Array
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ class CartesianController:
         )
         nv = model.nv
         self._inertias = largest_inertias(robot)
-        self._zeros = np.zeros(6)
+        self._zeros, self._still = np.zeros(6), np.zeros(nv)
         self._wrenches, self._dt = np.zeros(12), np.zeros(1)
         self.base = np.eye(3)
         self._wanted: Array | None = None  # theta at the last step
@@ -245,8 +248,9 @@ class CartesianController:
         return np.asarray(PoseChart(self.base).pose(self._wanted)[:3, :3] @ own)
 
     def reset(self) -> None:
-        """The wanted stiffness acts at once, the tank is full, and no velocities are known."""
+        """The wanted stiffness acts at once, the tank is full; velocities and what is outside are not known."""
         self._recent.forget()
+        self._output.outside[:] = self._output.driven[:] = 0.0
         self._output.stiffness[:] = self._wanted_stiffness
         self._output.tank[...] = self.gains.tank_size
 
@@ -263,6 +267,7 @@ class CartesianController:
         wrench: Array | None = None,
         tool_wrench: Array | None = None,
         posture: Array | None = None,
+        posture_rate: Array | None = None,
         dt: float = 0.0,
     ) -> CartesianOutput:
         """The command for one measured state.
@@ -272,12 +277,13 @@ class CartesianController:
             theta, rate, acceleration (6): wanted, in the chart at `base`; the latter two zero by default.
             wrench, tool_wrench (6): that the tool is to exert besides, at its point, in root and in tool axes.
             posture (nv): where joints are drawn to, as far as the tool leaves them free; default: damped only.
+            posture_rate (nv): how that moves, rad/s or m/s; default: not.
             dt: s since the last step, for what changes with time.
 
         Raises ValueError for what is not finite, ArithmeticError where the result is not: nothing may be commanded
         then, and nothing has changed.
         """
-        inputs = self._inputs(q, v, theta, rate, acceleration, wrench, tool_wrench, posture, dt)
+        inputs = self._inputs(q, v, theta, rate, acceleration, wrench, tool_wrench, posture, posture_rate, dt)
         self._recent.add(v, dt)
         if self._call(*inputs, *self._work) is None:
             self._kernel(inputs, self._work)
@@ -290,7 +296,7 @@ class CartesianController:
 
         Raises as `step` does.
         """
-        inputs = list(self._inputs(q, v, theta, None, None, None, None, q, 0.0))
+        inputs = list(self._inputs(q, v, theta, None, None, None, None, q, None, 0.0))
         at = self._places["stiffness"]
         inputs[at : at + 2] = [tuning.stiffness, tuning.stiffness]
         at = self._places["gains"]
@@ -316,6 +322,7 @@ class CartesianController:
         wrench: Array | None,
         tool_wrench: Array | None,
         posture: Array | None,
+        posture_rate: Array | None,
         dt: float,
     ) -> tuple[Array, ...]:
         zeros = self._zeros
@@ -328,7 +335,9 @@ class CartesianController:
             zeros if rate is None else rate,
             zeros if acceleration is None else acceleration,
             self._wrenches, q if posture is None else posture,
+            self._still if posture_rate is None else posture_rate,
             self._output.stiffness, self._wanted_stiffness, self._output.tank, self._dt,
+            self._output.outside, self._output.driven,
             self._tool, *self._vectors, self.velocity_limits, self.effort_limits, self.robot.inertia_input,
         )  # fmt: skip
 
@@ -348,15 +357,34 @@ class CartesianController:
 
     @staticmethod
     def _sizes(nv: int) -> list[tuple[int, ...]]:
-        return [(nv,), (nv,), (6,), (6,), (12,), (6,), (6,), (6,), (6,), (36,), (1,), (1,), (1,), (1,), (1,)]
+        return [
+            (nv,),
+            (nv,),
+            (6,),
+            (6,),
+            (12,),
+            (6,),
+            (6,),
+            (6,),
+            (6,),
+            (36,),
+            (1,),
+            (1,),
+            (1,),
+            (1,),
+            (1,),
+            (nv,),
+            (nv,),
+        ]
 
     def _build(self) -> Evaluation:
         model, nv = self.robot.model, (self.robot.model.nv,)
         sizes = sizes_of(model)
         own = {
             "v_before": nv, "span": (1,), "base": (3, 3), "theta": (6,), "rate": (6,), "acceleration": (6,),
-            "wrench": (12,), "posture": nv,
+            "wrench": (12,), "posture": nv, "posture_rate": nv,
             "stiffness": (36,), "wanted_stiffness": (36,), "tank": (1,), "dt": (1,),
+            "outside": nv, "driven": nv,
         }  # fmt: skip
         shared = {
             "tool": (12,), "gains": (len(GainNumbers._fields),), "damping": (6,), "carrier": (2,), "axes": (9,),

@@ -26,7 +26,7 @@ from rbd_dynamics.algorithms.cartesian_impedance import (
 from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
 from rbd_dynamics.algorithms.hybrid_control import clamped
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
-from rbd_dynamics.algorithms.joint_speed_bound import EnergyBound, SpeedBound, foreseen
+from rbd_dynamics.algorithms.joint_speed_bound import EnergyBound, SpeedBound, foreseen, from_outside
 from rbd_dynamics.algorithms.passive_forces import friction_torque, spring_torque
 from rbd_dynamics.algorithms.tree_factor import MassFactor
 from rbd_dynamics.control.cartesian.gains import GainNumbers
@@ -40,7 +40,8 @@ from rbd_dynamics.spatial.so3 import IDENTITY3, Mat3, Vec3, add3, cross, matmul,
 Vector = Sequence[Scalar]
 Law = Literal["impedance", "operational_space"]
 LAWS = ("impedance", "operational_space")
-SINGULAR = 0.005  # of a row's mobility alone: where the others leave less to it, it is kept up
+SINGULAR = 0.01  # of a row's mobility alone: where the others leave less to it, it is kept up
+LEAST_ROOM = 0.05  # share of an effort limit that is left to motion, whatever gravity takes
 LIMIT_SPRING = 0.3  # over the reaction time: what keeps a joint from its limit, critically damped, is stable at that
 
 
@@ -107,7 +108,7 @@ class CartesianLaw:
             pulled = within([a + b for a, b in zip(pull, felt)], gains.largest_moment, gains.largest_force)
             wrench = [a + b for a, b in zip(pulled, damped)]
         else:
-            pull = rows.inertia_times([dot(row, error) + d for row, d in zip(K, damped)])
+            pull = rows.feasible_inertia_times([dot(row, error) + d for row, d in zip(K, damped)])
             wrench = within([a + b for a, b in zip(pull, felt)], gains.largest_moment, gains.largest_force)
 
         # the model: M a_r + C v_r + ..., of the motion that is wanted of the tool
@@ -120,7 +121,7 @@ class CartesianLaw:
         weight = inverse_dynamics(model, x.inertias, q, x.still, x.still, springs=False)
         centrifugal = self._coriolis(x, v_model)
         moved = W.times([inertial * a for a in a_wanted])
-        drawn = W.times(rows.left_over(W.times_transposed(self._posture(x, v_wanted, gains))))
+        drawn = W.times(rows.left_over(W.times_transposed(self._posture(x, gains))))
         at_tool = turned(axes, wrench)
         pushed = [sum((row[k] * f for row, f in zip(tool.jacobian, at_tool)), 0.0) for k in range(model.nv)]
         kept, measure = self._kept(x, M, frame, gains)
@@ -140,19 +141,22 @@ class CartesianLaw:
         opposed = [gravity * g + springs * s + coriolis * c for g, s, c in zip(weight, held, centrifugal)]
         ahead = foreseen(v, x.v_before, x.span[0], gains.reaction_time)
         bound = SpeedBound.of(ahead, x.speeds, gains.reaction_time)
-        driven = W.solve([a - b for a, b in zip(torque, opposed)])  # W^T of the acceleration
-        braked = W.times_transposed(bound.change(W.solve_transposed(driven)))
+        outside = from_outside(x.outside, x.driven, [a - b for a, b in zip(v, x.v_before)], x.span[0], x.dt[0])
+        driven = W.solve_transposed(W.solve([a - b for a, b in zip(torque, opposed)]))
+        bounded = W.times_transposed(bound.within(driven, outside))  # W^T of the acceleration
         whole = EnergyBound.of(W.times_transposed(ahead), gains.largest_energy, gains.reaction_time)
-        slowed = whole.change([a + b for a, b in zip(driven, braked)])
-        torque = [a + b for a, b in zip(torque, W.times([a + b for a, b in zip(braked, slowed)]))]
+        slowed = whole.change(bounded)
+        changed = [a + b - c for a, b, c in zip(bounded, slowed, W.times_transposed(driven))]
+        torque = [a + b for a, b in zip(torque, W.times(changed))]
         braking = where(less(bound.largest, whole.share), whole.share, bound.largest)
-        limited = [clamped(t, bound) for t, bound in zip(torque, x.limits)]
+        limited = [clamped(t, bound) for t, bound in zip(shortened(torque, opposed, x.limits), x.limits)]
         turned_by = log_so3(matmul(transpose(tuple(x.base)), tool.R))
         chart_rate = right_jacobian_inverse_so3(turned_by, matvec(transpose(tool.R), tuple(twist[:3])))
         energy = spring_energy(K, error)
         return [
             limited, torque, [*turned_by, *tool.p], [*chart_rate, *twist[3:]], [*tool.R, *tool.p], twist, error, slip,
             at_tool, [entry for row in K for entry in row], [tank], [measure], [energy], [power], [braking],
+            outside, W.solve_transposed(W.solve([a - b for a, b in zip(limited, opposed)])),
         ]  # fmt: skip
 
     @staticmethod
@@ -181,10 +185,10 @@ class CartesianLaw:
             return [dot(row, v_model) for row in C]
         return inverse_dynamics(x.model, x.inertias, x.q, x.v, x.still, gravity=False, springs=False)
 
-    def _posture(self, x: Inputs, v_wanted: Vector, gains: GainNumbers) -> list[Scalar]:
-        """Acceleration towards the posture, of which counts what does not move the tool."""
+    def _posture(self, x: Inputs, gains: GainNumbers) -> list[Scalar]:
+        """Acceleration towards the posture and its motion, of which counts what does not move the tool."""
         pull: list[Scalar] = []
-        for q, at, v, v_r, wraps in zip(x.q, x.posture, x.v, v_wanted, self.continuous):
+        for q, at, v, v_r, wraps in zip(x.q, x.posture, x.v, x.posture_rate, self.continuous):
             away = at - q
             if wraps:  # the shorter way round
                 away = atan2(sin(away), cos(away))
@@ -204,6 +208,22 @@ class CartesianLaw:
         measure, gradient = manipulability(x.model, x.q, frame)
         away = singularity_torque(measure, gradient, gains.least_measure, gains.singularity_stiffness)
         return [a + b for a, b in zip(kept, away)], measure
+
+
+def shortened(torque: Vector, opposed: Vector, limits: Vector) -> list[Scalar]:
+    """Torques (nv) within limits, as far as those that are `opposed`, which alone accelerate nothing, leave room.
+
+    The others are shortened together, so that the acceleration keeps its direction: on joints whose axes are nearly
+    in line, one that is cut off by itself turns braking into driving.
+    """
+    share: Scalar = 1.0
+    for t, held, limit in zip(torque, opposed, limits):
+        more = t - held
+        room = where(less(0.0, more), limit - held, limit + held)
+        room = where(less(room, LEAST_ROOM * limit), LEAST_ROOM * limit, room)
+        fits = room * reciprocal(where(less(more, 0.0), -more, more) + 1e-300)
+        share = where(less(fits, share), fits, share)
+    return [held + share * (t - held) for t, held in zip(torque, opposed)]
 
 
 def into(axes: Mat3, six: Vector) -> list[Scalar]:

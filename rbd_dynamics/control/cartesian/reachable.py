@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.cartesian_control import tool_frame
+from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.reachable_motion import JointBounds, Placed, reachable_step
 from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.control.feedforward import single_freedom_indices
@@ -23,6 +24,7 @@ from rbd_dynamics.spatial.se3 import Transform
 
 Array = NDArray[np.float64]
 THERE = 1e-7  # m, rad/s, m/s: no more is nothing
+STRONGEST = 1e9  # N m, N: of joints without an effort limit
 BEHIND = 0.01  # m: a target waits that is so far ahead; a turn by 1 rad counts as 0.3 m
 
 
@@ -47,7 +49,8 @@ class ReachableReference:
 
     Attributes:
         q, v (nv): the joint motion. behind: how far the tool is from its target, m; a turn by 1 rad counts as 0.3 m.
-        room: what it may take of the joints' limits. largest_energy: J, kinetic, that control keeps the robot from.
+        room: what it may take of the joints' limits. effort_limits (nv): N m or N, of which weight and acceleration
+            take a share at most; at first the model's. largest_energy: J, kinetic, that control keeps the robot from.
     """
 
     def __init__(self, robot: Robot, frame: str, *, tool: ArrayLike | None = None) -> None:
@@ -55,6 +58,7 @@ class ReachableReference:
         single_freedom_indices(robot, model.joint_names)
         self.robot, self.frame, self.tool = robot, frame, np.eye(4) if tool is None else np.array(tool, dtype=float)
         self.room = JointRoom(model)
+        self.effort_limits = np.array([joint.limits.effort for joint in model.joints])
         self.largest_energy = math.inf
         self._kernel = self._build()
         self._call, nv = self._kernel.fast, model.nv
@@ -107,7 +111,8 @@ class ReachableReference:
         tool = np.concatenate([self.tool[:3, :3].reshape(-1), self.tool[:3, 3]])
         inputs = (
             self.q, self.v, self._before, self._target, drift, self._dt, tool,
-            self.room.lower, self.room.upper, *self.room.rates(), self.robot.inertia_input,
+            self.room.lower, self.room.upper, *self.room.rates(), np.minimum(self.effort_limits, STRONGEST),
+            self.robot.inertia_input,
         )  # fmt: skip
         if self._call(*inputs, *self._spare) is None:
             self._kernel(inputs, self._spare)
@@ -141,7 +146,7 @@ class ReachableReference:
     def _build(self) -> Evaluation:
         model, nv = self.robot.model, (self.robot.model.nv,)
         own = {"before": (12,), "target": (12,), "drift": nv, "dt": (1,)}
-        shared = {"tool": (12,), "lower": nv, "upper": nv, "speed": nv, "acceleration": nv}
+        shared = {"tool": (12,), "lower": nv, "upper": nv, "speed": nv, "acceleration": nv, "efforts": nv}
         named = {name: Argument(name, shape) for name, shape in own.items()}
         named |= {name: Argument(name, shape, shared=True) for name, shape in shared.items()}
         names = ("q_found", "v_found", "placed", "twist", "acceleration_found", "behind")
@@ -154,7 +159,8 @@ class ReachableReference:
 
 def _step(x: Inputs) -> list[list[float]]:
     frame = tool_frame(x.frame, Transform((tuple(x.tool[:9]),), tuple(x.tool[9:])))
-    bounds = JointBounds(x.lower, x.upper, x.speed, x.acceleration)
+    weight = inverse_dynamics(x.model, x.inertias, x.q, x.still, x.still)
+    bounds = JointBounds(x.lower, x.upper, x.speed, x.acceleration).weaker(x.mass_matrix(), weight, x.efforts)
     targets = Placed.of(x.before), Placed.of(x.target)
     found = reachable_step(x.model, frame, x.q, x.v, targets, x.drift, bounds, x.dt[0])
     return [found.q, found.v, found.placed, found.twist, found.acceleration, [found.left]]

@@ -12,6 +12,7 @@ from rbd_dynamics.control.motion.goal import MotionGoal, Outcome
 from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.options import MotionOptions
 from rbd_dynamics.control.motion.planning import PlanRequest
+from rbd_dynamics.control.motion.point_efforts import PointEfforts
 from rbd_dynamics.control.motion.set_point_stream import StepAllowance, set_point_of
 from rbd_dynamics.control.motion.splines import motion_of, state_of
 from rbd_dynamics.control.motion.tolerances import MotionTolerances, difference
@@ -62,7 +63,8 @@ class DesiredMotion:
         self._start = 0  # of the trajectory, or arrival of the set-point, ns
         self._seen = 0  # time of the last update, ns
         # takes over at, trajectory, its start, who waits for it
-        self._next: tuple[int, Trajectory, int, MotionGoal | None] | None = None
+        self._next: tuple[int, Trajectory, int, MotionGoal | None, PointEfforts | None] | None = None
+        self._efforts: PointEfforts | None = None  # of the trajectory, also once it has ended at its end
         self._goal_due = 0  # when the robot must have come to the end of the trajectory, ns
         self._follow_measured = (False, False)  # position, velocity: not in the set-point
         self._steps = StepAllowance(self.joints, self.continuous)  # of set-points
@@ -112,6 +114,13 @@ class DesiredMotion:
     def state(self) -> Array:
         """Desired position, velocity, acceleration at the time of the last update (3, joints)."""
         return state_of(self.motion, float(self.since[0]))
+
+    def efforts(self) -> Array | None:
+        """What the points of the trajectory want added to the law's efforts now (joints); None: nothing.
+
+        After the end of the trajectory that of the last point, until another motion begins.
+        """
+        return None if self._efforts is None else self._efforts.at((self._seen - self._start) * NANOSECOND)
 
     @property
     def moving(self) -> bool:
@@ -177,11 +186,20 @@ class DesiredMotion:
         return request, self.number
 
     def follow_from(
-        self, when: int, trajectory: Trajectory, start: int, number: int, q: Array, *, goal: MotionGoal | None = None
+        self,
+        when: int,
+        trajectory: Trajectory,
+        start: int,
+        number: int,
+        q: Array,
+        *,
+        goal: MotionGoal | None = None,
+        efforts: PointEfforts | None = None,
     ) -> bool:
         """Let a planned trajectory take over at the time `when` (ns); False: it does not fit any more.
 
         number: of the motion that it was planned on. q: the measured position. goal: with its tolerances.
+        efforts: of its points.
         """
         if number != self.number or when <= self._seen:
             return False
@@ -191,15 +209,15 @@ class DesiredMotion:
             if self.mode == "trajectory" or self._away(begin, q, self.options.start_tolerance):
                 return False
         self._forget_next()
-        self._next = (when, trajectory, start, goal)
+        self._next = (when, trajectory, start, goal, efforts)
         return True
 
     def _take_over(self) -> None:
         assert self._next is not None
-        _, trajectory, start, goal = self._next
+        _, trajectory, start, goal, efforts = self._next
         self._next = None
         self._follow(trajectory, start)
-        self.goal = goal
+        self.goal, self._efforts = goal, efforts
 
     def _follow(self, trajectory: Trajectory, start: int) -> None:
         self._begin("trajectory")
@@ -329,7 +347,7 @@ class DesiredMotion:
         self._forget_next()
         self.mode, self.problem = mode, ""
         self.number += 1
-        self._trajectory, self._goal_due = None, 0
+        self._trajectory, self._efforts, self._goal_due = None, None, 0
 
     def _conclude(self, outcome: Outcome, reason: str) -> None:
         """Tell who waits for the trajectory."""

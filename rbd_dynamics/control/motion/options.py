@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 from rbd_dynamics.control.motion.trajectory import Interpolation
+
+PointEffortsUse = Literal["ignored", "added"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class MotionOptions:
     was wanted before; 0: any. longest_gap: s without states that end a motion; 0: any. path_tolerance: between the
     robot and where it is wanted, that end a motion; 0: any. goal_tolerance: likewise, after the end of a trajectory;
     goal_time: s that it then has to get there; 0: as long as it takes. path_velocity, goal_velocity: likewise between
-    velocities, per s.
+    velocities, per s. point_efforts: "added": what points have beside positions is added to the law's efforts.
     """
 
     _: KW_ONLY
@@ -32,3 +35,4 @@ class MotionOptions:
     goal_time: float = 0.0
     path_velocity: Sequence[float] = ()
     goal_velocity: Sequence[float] = ()
+    point_efforts: PointEffortsUse = "ignored"

@@ -50,7 +50,7 @@ class Point(NamedTuple):
 class Waypoints:
     """Checked points of named joints: (points, joints), a row of NaN where a quantity is not given.
 
-    efforts_given: points had efforts as well, which nobody uses: the law finds its own.
+    efforts: that points had as well, likewise; None: none had any. Only `PointEfforts` uses them.
     """
 
     joint_names: tuple[str, ...]
@@ -58,7 +58,7 @@ class Waypoints:
     positions: Array
     velocities: Array
     accelerations: Array
-    efforts_given: bool = field(default=False, kw_only=True)
+    efforts: Array | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(cls, joint_names: Sequence[str], points: Iterable[Point], *, positions: bool = True) -> Waypoints:

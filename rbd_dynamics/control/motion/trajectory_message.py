@@ -56,7 +56,6 @@ class TrajectoryReader(CdrReader):
             raise TrajectoryError(f"the trajectory has {points} points: more than largest_trajectory ({largest})")
         if not points:
             return TrajectoryMessage(stamp, None)
-        self._efforts_given = False
         times, columns = self.points(points, len(names))
         required = positions or points > 1 or times[0] != 0
         arrays: list[Array] = []
@@ -68,12 +67,14 @@ class TrajectoryReader(CdrReader):
             if wrong.any() and names:
                 raise TrajectoryError(f"point {int(wrong.argmax())}: {what} of joint {names[0]!r} has the value nan")
             arrays.append(rows)
-        waypoints = Waypoints(names, (1e-9 * times).astype(float), *arrays, efforts_given=self._efforts_given)
+        offsets, efforts = columns[3]
+        given = efforts if (offsets >= 0).any() else None
+        waypoints = Waypoints(names, (1e-9 * times).astype(float), *arrays, efforts=given)
         return TrajectoryMessage(stamp, waypoints.checked())
 
     def points(self, points: int, joints: int) -> tuple[NDArray[np.int64], list[tuple[NDArray[np.intp], Array]]]:
-        """Times in ns, and for positions, velocities, accelerations where they are, -1: not given, with the numbers."""
-        places = np.full((points, 3), -1, dtype=np.intp)
+        """Times in ns, and for each of `FIELDS` where the numbers are, -1: not given, with the numbers."""
+        places = np.full((points, len(FIELDS)), -1, dtype=np.intp)
         times = np.zeros(points, dtype=np.int64)
         k = 0
         while k < points:
@@ -84,7 +85,7 @@ class TrajectoryReader(CdrReader):
                 k = self.alike(k, begin, places, times)
         columns = []
         flat = np.frombuffer(self.raw, np.uint8)
-        for field in range(3):
+        for field in range(len(FIELDS)):
             rows = np.full((points, joints), np.nan)
             given = places[:, field] >= 0
             if given.any() and joints:
@@ -111,11 +112,7 @@ class TrajectoryReader(CdrReader):
                 continue
             if count != joints:
                 raise wrong_count(k, count, what, joints)
-            start = self.skip(8 * count, 8)
-            if field < 3:
-                places[field] = start
-            else:
-                self._efforts_given = True
+            places[field] = self.skip(8 * count, 8)
         return self.time()
 
     def alike(self, k: int, begin: int, places: NDArray[np.intp], times: NDArray[np.int64]) -> int:

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rbd_dynamics.control.feedforward import EvaluateAt, Law
+from rbd_dynamics.control.motion.options import MotionOptions, PointEffortsUse
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
 from rbd_dynamics.nodes.interface.common import (
     ACCEPT_DESCRIPTION,
@@ -43,6 +44,13 @@ class FeedforwardParameters(TorqueParameters):
     kd: tuple[float, ...] = parameter(
         (), "Velocity gains, N m s/rad or N s/m: none, one for all or one for each joint", minimum=0.0, dynamic=True
     )
+    point_efforts: PointEffortsUse = parameter(
+        "ignored",
+        "Efforts that the points of a trajectory have beside their positions. ignored: the law finds its own; added: "
+        "they are added to the law's, linear between points, within effort_limits, and stay as at the last point until "
+        "the next motion. Leave out of `terms` what the planner has put into them",
+        dynamic=True,
+    )
     actuator_bandwidth: float = parameter(
         0.0,
         "Bandwidth of the slowest actuator's torque, as a first-order lag, Hz: gains that are unstable with it, at "
@@ -58,6 +66,10 @@ class FeedforwardParameters(TorqueParameters):
         "They are added to the torques, within effort_limits, which no offset may exceed, but not while the robot "
         "is held in a silence. Read when the node configures, and with each new description. Empty: none",
     )
+
+    @property
+    def motion_options(self) -> MotionOptions:
+        return replace(super().motion_options, point_efforts=self.point_efforts)
 
 
 FEEDFORWARD = Interface(

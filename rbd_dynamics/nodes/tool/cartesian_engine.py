@@ -114,6 +114,7 @@ class Engine(ToolEfforts):
             wrench=self.wrench[:6],
             tool_wrench=self.wrench[6:],
             posture=self.reference.q,
+            posture_rate=self.reference.v,
             dt=elapsed,
         )
         self._chart, self.last = motion.chart, reader.stamp
@@ -240,7 +241,9 @@ def apply(engine: Engine, params: CartesianControllerParameters, *, attempt: boo
     if (before == tuning.stiffness.reshape(6, 6)).all():  # what ~/target_stiffness said stays
         controller.want_stiffness(kept)
     engine.reference.room.velocity_limits = controller.velocity_limits
-    engine.reference.largest_energy = controller.largest_energy
+    engine.reference.largest_energy, engine.reference.effort_limits = (
+        controller.largest_energy, controller.effort_limits,
+    )  # fmt: skip
     motion.limits, motion.options, motion.follow_rate = limits, params.motion_options, params.follow_rate
     engine.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
     engine.posture_given = posture is not None

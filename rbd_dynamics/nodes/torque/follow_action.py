@@ -75,7 +75,7 @@ class FollowAction:
         self._kind, self._refuse = kind, refuse
         self._begin_motion, self._stop, self._moment = begin, stop, moment
         self._orders: dict[bytes, MotionGoal] = {}  # under way
-        self._told = 0.0  # when the last feedback was, s
+        self._told, self._stamp = 0.0, 0  # when the last feedback was, s; the state that it told, ns
         self._server = inputs.offer_action(kind, NAME, GoalCalls(self._begin, self._cancel, largest, refuse))
 
     def destroy(self) -> None:
@@ -121,8 +121,8 @@ class FollowAction:
             return
         for identity, order in self._orders.items():
             moment = self._moment(order)
-            if moment is not None:
-                self._told = now
+            if moment is not None and moment.stamp != self._stamp:  # a state is told once
+                self._told, self._stamp = now, moment.stamp
                 self._tell(identity, moment)
 
     def _end(self, identity: bytes, order: MotionGoal) -> None:

@@ -27,6 +27,8 @@ NOW = 0.1  # s: a single point that is due so soon is a set-point
 LEAD = (0.05, 1e-7)  # s, and for each byte: how far ahead a plan is to take over, first
 ATTEMPTS = 8
 NO_STATES = "there are no joint states to start from"
+ADDED = "; the efforts of its points are added to the law's"
+UNUSED = "; the efforts of its points are not used (point_efforts): the law finds its own"
 REPLACED = "another trajectory has taken its place before it began"
 
 
@@ -160,7 +162,8 @@ class MotionInput:
         motion.limits = scene.limits
         takes_over = scene.now + round((LEAD[0] + LEAD[1] * len(raw)) * SECOND)
         request, number = motion.request(takes_over, scene.q, scene.v, 0.0)
-        job = Job(self._ticket, request, largest, takes_over, goal is not None, decode)
+        added = motion.options.point_efforts == "added"
+        job = Job(self._ticket, request, largest, takes_over, goal is not None, decode, added)
         self._plan = _Plan(job, motion, takes_over, number, len(raw), goal, _from_a_hold(motion, request))
         self._planner.ask(job, raw)
 
@@ -192,9 +195,11 @@ class MotionInput:
         takes_over, start = plan.takes_over, answer.stamp or plan.takes_over
         if not answer.stamp and plan.at_any_time and scene.motion.mode == "hold":
             takes_over = start = scene.now + 1
-        if scene.motion.follow_from(takes_over, trajectory, start, plan.number, scene.q, goal=goal):
-            unused = "; the efforts of its points are not used: the law finds its own" if answer.efforts_given else ""
-            self._say(f"trajectory of {len(trajectory.times) - 1} points, {trajectory.end:.3f} s{unused}")
+        if scene.motion.follow_from(
+            takes_over, trajectory, start, plan.number, scene.q, goal=goal, efforts=answer.efforts
+        ):
+            use = ADDED if answer.efforts is not None else UNUSED if answer.efforts_given else ""
+            self._say(f"trajectory of {len(trajectory.times) - 1} points, {trajectory.end:.3f} s{use}")
         elif plan.attempts >= ATTEMPTS or plan.number != scene.motion.number:
             self._refuse_plan(plan, "the motion changed while it was being planned")
         else:

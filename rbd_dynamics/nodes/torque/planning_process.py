@@ -25,6 +25,7 @@ import numpy as np
 
 from rbd_dynamics.control.motion.goal import Outcome, Wishes
 from rbd_dynamics.control.motion.planning import PlanRequest
+from rbd_dynamics.control.motion.point_efforts import PointEfforts
 from rbd_dynamics.control.motion.trajectory import OverError, Trajectory, TrajectoryError, UnknownJointError
 from rbd_dynamics.control.motion.trajectory_goal import GoalMessage, decoded_goal
 from rbd_dynamics.control.motion.trajectory_message import Decoder, TrajectoryMessage, decoded
@@ -46,6 +47,7 @@ class Job:
     takes_over: int  # when, ns: the time from which elapsed counts
     goal: bool = False
     decode: Decoder = decoded  # what reads the message of a topic
+    efforts: bool = False  # of points are wanted
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Answer:
     wishes: Wishes = Wishes()  # of a goal, with the number of its points
     points: int = 0
     efforts_given: bool = False  # with the points
+    efforts: PointEfforts | None = None  # that are wanted
     latest: float = 0.0  # s since its start, until which it may be put off: see `PlanRequest.latest`
     took: float = 0.0  # s, the planning alone
 
@@ -199,7 +202,9 @@ def _worked_out(
             raise message
         points, answer = message.waypoints, Answer(job.ticket, stamp=message.stamp)
         assert points is not None
-        answer = replace(answer, efforts_given=points.efforts_given)
+        answer = replace(answer, efforts_given=points.efforts is not None)
+        if job.efforts:
+            answer = replace(answer, efforts=PointEfforts.of(points, job.request.limits.joints))
         if isinstance(message, GoalMessage):
             answer = replace(answer, wishes=message.wishes, points=len(points.times))
             if points.times[-1] <= 0.0:  # a planner's way of saying that the robot is there already

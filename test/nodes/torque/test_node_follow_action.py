@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
 from helpers.nodes.following import Follower, needs_control_msgs, seconds, tolerance
-from helpers.nodes.motion_loop import SEES_WANTED, MotionLoop
+from helpers.nodes.motion_loop import KP, SEES_WANTED, MotionLoop
 from helpers.nodes.ros_nodes import PATIENCE, joint_trajectory, wait_until
 
 pytestmark = needs_control_msgs
@@ -79,6 +79,38 @@ def test_efforts_of_points_are_said_to_be_unused(standing):
     assert standing.node.log.count("efforts of its points are not used") == 1
 
 
+def test_efforts_of_points_are_added_where_asked(standing):
+    """Without gains nothing else is added to gravity, so that each answer tells them."""
+    ros, name, added = standing.ros, standing.node.name, [[1.0, 2.0, 3.0], [2.0, -1.0, 0.0]]
+    standing.follows = False
+    for result in ros.set_parameters(name, point_efforts="added", kp=[0.0], path_tolerance=[0.0]):
+        assert result.successful, result.reason
+
+    def ends(*efforts, stamp=0):
+        goal = standing.kind.Goal(trajectory=joint_trajectory(JOINTS, [(0.2, REST), (0.6, GOAL)], stamp))
+        for point, given in zip(goal.trajectory.points, efforts):
+            point.effort = given
+        future = standing.client.send_goal_async(goal)
+        wait_until(future.done, "an answer to the goal")
+        return standing.result(future.result())
+
+    try:
+        start = time.time_ns() + 1_000_000_000
+        assert ends(*added, stamp=start)[0] == "succeeded"
+        standing.goes_on(5)
+        found = np.array([np.append(stamp - 1e-9 * start, KP * wanted) for stamp, wanted in standing.wanted])
+        times, rows = found[:, 0], [np.zeros(3), np.zeros(3), *added]
+        expected = np.transpose([np.interp(times, [-1.0, 0.0, 0.2, 0.6], column) for column in np.transpose(rows)])
+        assert np.sum((times > 0.0) & (times < 0.6)) >= 5
+        np.testing.assert_allclose(found[:, 1:], expected, atol=1e-4)
+        standing.send_message(JOINTS)  # hold: they are not wanted any more
+        wait_until(lambda: abs(standing.wanted[-1][1]).max() < 1e-9, "efforts of the law alone")
+        status, _, reason = ends(added[0])
+        assert status == "aborted" and "point 1 has no effort" in reason
+    finally:
+        ros.set_parameters(name, point_efforts="ignored", kp=[KP])
+
+
 def test_feedback_tells_desired_actual_and_error_at_a_bounded_rate(standing):
     begin = time.monotonic()
     assert standing.run(JOINTS, (0.5, [0.05, 0.0, 0.0]), (1.0, GOAL))[0] == "succeeded"
@@ -88,16 +120,22 @@ def test_feedback_tells_desired_actual_and_error_at_a_bounded_rate(standing):
     stamps = [message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in told]
     assert np.diff(stamps).min() > 0.0
     assert {tuple(message.joint_names) for message in told} == {tuple(JOINTS)}
-    for message in told:
+    answered = np.array([stamp for stamp, _ in standing.wanted])
+    for message, stamp in zip(told, stamps):
         desired, actual = np.array(message.desired.positions), np.array(message.actual.positions)
         np.testing.assert_allclose(message.error.positions, desired - actual, atol=1e-12)
         assert len(message.desired.velocities) == len(message.desired.accelerations) == 3
-        assert abs(actual - desired).max() < 0.02
+        # the efforts tell the same, and the robot is where it was wanted before
+        k = int(np.abs(answered - stamp).argmin())
+        assert abs(answered[k] - stamp) < 1e-6
+        np.testing.assert_allclose(desired, standing.wanted[k][1], atol=1e-6)
+        assert min(abs(actual - wanted).max() for _, wanted in standing.wanted[: k + 1]) < 1e-9
     indices = [message.index for message in told]
     assert indices == sorted(indices)
     assert set(indices) <= {0, 1}
     times = [message.desired.time_from_start.sec + 1e-9 * message.desired.time_from_start.nanosec for message in told]
-    assert 0.0 <= times[0] < times[-1] <= 1.1
+    assert 0.0 <= times[0] < 1.0
+    np.testing.assert_allclose(np.diff(times), np.diff(stamps), atol=1e-5)
 
 
 def test_goal_may_name_some_of_the_joints(standing):
