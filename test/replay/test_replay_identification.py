@@ -29,6 +29,7 @@ from rbd_dynamics.replay.identification import (
     InertiaIdentifier,
     PayloadIdentifier,
 )
+from rbd_dynamics.replay.identification.inertial import with_inertias
 from rbd_dynamics.replay.identification.pseudo_inertia import pseudo_inertia
 from rbd_dynamics.replay.identification.validation import Validation
 from rbd_dynamics.replay.signals.filtering import LowPass
@@ -540,6 +541,34 @@ def test_bodies_can_exist_however_noisy_the_torques(noise):
     for row in found.parameters:
         assert np.linalg.eigvalsh(pseudo_inertia(row)).min() > 0.0
     model_from_dict(json.loads(json.dumps(found.to_dict(), allow_nan=False))["model"], strict=True)
+
+
+@needs_files
+@pytest.mark.parametrize("body", ["upper_arm_link", "forearm_link", None])
+def test_one_body_that_is_described_wrongly_is_named_with_its_mass(body):
+    given = without_friction("ur5_robot")
+    real = perturb_inertias(given, 0.15, seed=3)
+    if body is not None:  # a third lighter
+        k = given.body_names.index(body)
+        parameters = Robot(given).inertial_parameters
+        parameters[k] *= 0.67
+        real = with_inertias(given, parameters)
+    real, offset = with_friction(real)
+    found = found_by(
+        InertiaIdentifier(shared_robot(given), low_pass=LOW_PASS), segments_of(*measured(real, 1, offset=offset))
+    ).one_body
+    if body is None:
+        assert found is None
+        return
+    mass = given.bodies[k].inertia.mass
+    assert (found.body, found.given) == (body, mass) and found.share > 0.95
+    if body == "upper_arm_link":  # it only turns about the axis of its own joint
+        assert str(found).endswith("; its mass cannot be told by itself")
+    else:
+        assert found.mass.covers(0.67 * mass) and found.mass.upper - found.mass.lower < 0.02 * mass
+        assert re.fullmatch(
+            r"forearm_link alone explains \d+ % .*: 2.27 kg in the description, 1.5\d ± .* kg here", str(found)
+        )
 
 
 @needs_files

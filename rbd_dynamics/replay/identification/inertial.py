@@ -26,6 +26,7 @@ from rbd_dynamics.replay.identification.estimates import Estimate, plain
 from rbd_dynamics.replay.identification.joint_columns import JointColumns, JointFit
 from rbd_dynamics.replay.identification.least_squares import Solution, fit, mean_squares, solve
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
+from rbd_dynamics.replay.identification.one_body import OneBody, one_body
 from rbd_dynamics.replay.identification.possible_model import Possible, PossibleModel
 from rbd_dynamics.replay.identification.samples import Preparation, with_friction
 from rbd_dynamics.replay.identification.validation import Validation, validate
@@ -64,6 +65,8 @@ class InertiaResult:
         validation: of all that on stretches that a fit has not seen; None where the recording is too short.
         rotors: {joint: kg m^2 or kg}, rotor inertias of `model` that are not as given.
         refused: why `model` is not to be exported; empty where it is no worse than the given one.
+        given: (bodies, 10) inertial parameters of the given model.
+        one_body: the body whose inertia alone explains nearly all; None: there is no such body.
     """
 
     base: tuple[Estimate, ...]
@@ -79,6 +82,8 @@ class InertiaResult:
     _: KW_ONLY
     refused: str = ""
     rotors: dict[str, float] = field(default_factory=dict)
+    given: Array = field(default_factory=lambda: np.zeros((0, 10)))
+    one_body: OneBody | None = None
 
     def urdf(self, source: str | os.PathLike[str]) -> str:
         """The text of the URDF that the model was made of, with `model`'s numbers: see `corrected_urdf`."""
@@ -171,7 +176,8 @@ class InertiaIdentifier:
         return InertiaResult(
             base, prior, attained, joints, tuple(np.sqrt(squares).tolist()),
             possible.parameters, with_friction(model, friction), {k: offsets[k] for k in names if k in offsets},
-            validation, self._prepare.terms, refused=refused, rotors=rotors,
+            validation, self._prepare.terms, refused=refused, rotors=rotors, given=given,
+            one_body=one_body(equations, self._bodies(), self._scale()),
         )  # fmt: skip
 
     def _possible(self, given: Array, found: Solution) -> tuple[Possible, Validation | None]:
@@ -205,6 +211,14 @@ class InertiaIdentifier:
                 break
         assert best is not None
         return best[1], best[2]
+
+    def _bodies(self) -> list[tuple[str, float, Array]]:
+        """Name, mass, and base parameters by inertial parameters, of each body."""
+        combination = self.base.combination
+        return [
+            (body.name, body.inertia.mass, combination[:, 10 * k : 10 * k + 10])
+            for k, body in enumerate(self._prepare.robot.model.bodies)
+        ]
 
     def _scale(self) -> Array:
         """Large values of base parameters, friction and rotors; zero of rotors that bodies can stand in for."""

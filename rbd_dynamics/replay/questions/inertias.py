@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,8 @@ class InertiasQuestion(Question):
 
     def tell(self, found: Found, to: Terminal) -> None:
         to.say(_count(found))
+        if text := _one_body(found):
+            to.say(text)
 
     def section(self, found: Found) -> str:
         rows = [
@@ -43,7 +45,36 @@ class InertiasQuestion(Question):
         ]
         heads = ["base parameter", "identified", "in the given model", "in the corrected model"]
         body = f"{table(heads, rows)}{findings(found['base'])}"
-        return f"<h2>Inertias</h2><details><summary>{_count(found)}</summary>{body}</details>"
+        one = f"<p>{escape(text)}.</p>" if (text := _one_body(found)) else ""
+        return f"<h2>Inertias</h2>{one}{_bodies(found)}<details><summary>{_count(found)}</summary>{body}</details>"
+
+
+def _one_body(found: Found) -> str:
+    if not found.get("one_body"):
+        return ""
+    from rbd_dynamics.replay.identification.estimates import Estimate
+    from rbd_dynamics.replay.identification.one_body import OneBody
+
+    one = found["one_body"]
+    return str(OneBody(one["body"], one["given"], Estimate(**one["mass"]), one["share"]))
+
+
+def _bodies(found: Found) -> str:
+    """Masses and centres of the bodies, before and after."""
+    rows = [
+        [escape(name), number(before[0]), number(after[0]), _centre(before), _centre(after)]
+        for name, before, after in zip(found["bodies"], found.get("given") or (), found["parameters"])
+    ]
+    if not rows or found["refused"]:
+        return ""
+    heads = ["body", "kg in the given model", "in the corrected model", "centre of mass, m", "in the corrected model"]
+    note = "Of single bodies only what base parameters are made of is known: see the intervals there."
+    return f'{table(heads, rows)}<p class="note">{note}</p>'
+
+
+def _centre(parameters: Sequence[float]) -> str:
+    mass, *moment = parameters[:4]
+    return ", ".join(f"{x / mass:.3f}".replace("-", "−") for x in moment) if mass > 0.0 else "–"
 
 
 def _count(found: Found) -> str:
