@@ -74,7 +74,7 @@ def _bodies(found: Found) -> str:
 
 def _centre(parameters: Sequence[float]) -> str:
     mass, *moment = parameters[:4]
-    return ", ".join(f"{x / mass:.3f}".replace("-", "−") for x in moment) if mass > 0.0 else "–"
+    return ", ".join(f"{round(x / mass, 3) + 0.0:.3f}".replace("-", "−") for x in moment) if mass > 0.0 else "–"
 
 
 def _count(found: Found) -> str:
