@@ -466,3 +466,14 @@ def test_unknown_frames_and_laws_are_named():
         CartesianController(robot_of("ur5_robot"), "tool0", law="hybrid")
     with pytest.raises(ValueError, match="turn with 'flange'"):
         Compliance(carrier="flange").numbers()
+
+
+def test_efforts_within_their_limits_are_what_the_law_wants_to_the_last_digit():
+    """Seen: "effort limit reached" of an arm at rest, since torques were shortened by a factor of one."""
+    robot = robot_of("panda")
+    controller, rng = CartesianController(robot, ARMS["panda"][0]), np.random.default_rng(0)
+    for _ in range(50):
+        q = robot.model.lower + (robot.model.upper - robot.model.lower) * rng.uniform(0.3, 0.7, robot.model.nq)
+        controller.reset()
+        out = controller.step(q, np.zeros(robot.model.nv), controller.chart(q))
+        np.testing.assert_array_equal(out.tau, out.wanted)

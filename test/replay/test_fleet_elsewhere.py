@@ -18,7 +18,8 @@ from helpers.recorded.recordings import SETTINGS, URDF, bag, messages
 from rbd_dynamics.cli import main
 from rbd_dynamics.replay.fleet import Job, Result, cluster, find_recordings, overview, run_job, run_jobs, slim
 from rbd_dynamics.replay.fleet.drift import DAY
-from rbd_dynamics.replay.fleet.overview import MOST_ROWS, write_overview
+from rbd_dynamics.replay.fleet.overview import write_overview
+from rbd_dynamics.replay.fleet.page import MOST_ROWS
 
 pytestmark = needs_rosbags
 
@@ -123,7 +124,7 @@ def made_up(k: int, rng) -> Result:
     """A recording of one of fifty robots."""
     joints = [
         {"name": f"j{j}", "samples": 100, "rmse": float(abs(rng.normal())), "nrmse": 0.1, "correlation": 0.9,
-         "bias": 0.0, "worst": 1.0, "measured_rms": 10.0} for j in range(7)
+         "bias": 0.0, "worst": 1.0, "measured_rms": 10.0, "unit": "N m"} for j in range(7)
     ]  # fmt: skip
     summary = {
         "recording": {"start": 1.7e9 + k, "duration": 40.0, "messages": 40000}, "joints": joints, "warnings": [],

@@ -223,7 +223,8 @@ def shortened(torque: Vector, opposed: Vector, limits: Vector) -> list[Scalar]:
         room = where(less(room, LEAST_ROOM * limit), LEAST_ROOM * limit, room)
         fits = room * reciprocal(where(less(more, 0.0), -more, more) + 1e-300)
         share = where(less(fits, share), fits, share)
-    return [held + share * (t - held) for t, held in zip(torque, opposed)]
+    short = less(share, 1.0)  # else they are as they were, to the last digit: none has reached its limit
+    return [where(short, held + share * (t - held), t) for t, held in zip(torque, opposed)]
 
 
 def into(axes: Mat3, six: Vector) -> list[Scalar]:

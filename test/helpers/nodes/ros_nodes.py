@@ -285,18 +285,19 @@ class Conversation:
         statuses = [status for report in reports for status in report.status]
         return any(text in status.message for status in statuses if self.node.name in status.name)
 
-    def is_well(self) -> None:
-        """Wait until all of the node's diagnostics of a report are ok."""
+    def well(self) -> bool:
+        """Whether all of the node's diagnostics of a recent report are ok."""
         from diagnostic_msgs.msg import DiagnosticStatus
 
-        def found() -> bool:
-            levels = [
-                [status.level for status in report.status if self.node.name in status.name]
-                for report in self.reports[-self.recent :]
-            ]
-            return any(own and set(own) == {DiagnosticStatus.OK} for own in levels)
+        levels = [
+            [status.level for status in report.status if self.node.name in status.name]
+            for report in self.reports[-self.recent :]
+        ]
+        return any(own and set(own) == {DiagnosticStatus.OK} for own in levels)
 
-        wait_until(found, "diagnostics without a complaint", 30.0)
+    def is_well(self) -> None:
+        """Wait until it is."""
+        wait_until(self.well, "diagnostics without a complaint", 30.0)
 
 
 def joint_state(names: Any, position: Any = (), velocity: Any = (), effort: Any = (), stamp: Any = None) -> Any:

@@ -549,7 +549,7 @@ def test_cartesian_judge_has_the_law_of_the_library():
     robot = Robot(load_urdf(description("panda"), locked={FINGERS[0]: 0.0}))
     chosen = {"stiffness": (300.0, 500.0, 700.0), "rotational_stiffness": (20.0,), "damping_ratio": 0.7}
     gains = CartesianGains(**chosen, largest_force=LARGEST_FORCE, largest_moment=LARGEST_MOMENT)
-    controller = CartesianController(robot, TOOL, gains=gains)
+    controller = CartesianController(robot, TOOL, gains=gains, velocity_limits=1e9)  # the law, not what bounds speeds
     rng, model = np.random.default_rng(3), oracle("panda", None)
     for size in (1.0, 3.0, 100.0):
         q, wanted, posture = MIDDLE + 0.05 * rng.standard_normal((3, 7))
@@ -662,7 +662,7 @@ def test_cartesian_judge_bounds_all_that_the_law_gives_on_the_way():
                   "damping_ratio": rng.uniform(0.3, 1.5), "posture_kp": rng.uniform(0, 40),
                   "posture_kd": rng.uniform(1, 15)}  # fmt: skip
         gains = CartesianGains(**chosen, largest_force=LARGEST_FORCE, largest_moment=LARGEST_MOMENT)
-        controller = CartesianController(robot, TOOL, gains=gains)
+        controller = CartesianController(robot, TOOL, gains=gains, velocity_limits=1e9)
         stamp = BEGIN + int(rng.integers(1, 10**10))
         q, v = judge.motion.state(stamp)
         # the wanted motion as fast as it may be, half of the time so that all its forces are along one direction

@@ -40,9 +40,8 @@ def test_wide_tables_scroll_and_words_do_not(tmp_path, browser):
     )
     page, style = template("rbd_dynamics.replay.fleet", "fleet.html")
     file = tmp_path / "page.html"
-    file.write_text(
-        page.substitute(style=style, about="", attention="", robots=wide, recordings=words, failed=""), encoding="utf-8"
-    )
+    parts = {"robots": wide, "recordings": words, **dict.fromkeys(("about", "attention", "changes", "failed"), "")}
+    file.write_text(page.substitute(parts, style=style), encoding="utf-8")
     browser.open(file, width=390, height=844, phone=True)
     assert browser.run("document.documentElement.scrollWidth") <= 390
     left = "document.querySelector('.sortable tbody th').getBoundingClientRect().left"
