@@ -24,7 +24,13 @@ import numpy as np
 import yaml
 
 from benchmarks.processes.loopback import udp_on_this_machine
-from campaigns.faults.cartesian_judge import LARGEST_ACCELERATIONS, LARGEST_FORCE, LARGEST_MOMENT, LARGEST_SPEEDS
+from campaigns.faults.cartesian_judge import (
+    LARGEST_ACCELERATIONS,
+    LARGEST_ENERGY,
+    LARGEST_FORCE,
+    LARGEST_MOMENT,
+    LARGEST_SPEEDS,
+)
 from campaigns.faults.faults import Client, Faults
 from campaigns.faults.hybrid_judge import TASK_INTEGRAL_LIMIT, TASK_KI, TASK_KP
 from campaigns.faults.memory import Memory
@@ -59,6 +65,7 @@ def parameters(kind: str) -> dict[str, Any]:
             "largest_moment": LARGEST_MOMENT, "stiffness": [500.0], "rotational_stiffness": [30.0],
             "stiffness_time": 0.0, "tank_size": 0.0,  # springs become stiffer at once
             "actuator_bandwidth": 0.0, "sensor_delay": 0.0,  # torques act at once
+            "largest_energy": LARGEST_ENERGY,
             "velocity_limits": LARGEST_SPEEDS.tolist(), "acceleration_limits": LARGEST_ACCELERATIONS.tolist(),
         }  # fmt: skip
     from scipy.spatial.transform import Rotation

@@ -2,8 +2,8 @@
 """The verdict on cartesian_controller: exact while it holds the tool, by bounds while the tool is on its way.
 
 The law is written anew with Pinocchio's numbers and dense algebra (theory.md section 13): spring and damper of the
-tool, the null space by the inverse of J M^-1 J^T. What the tool does after a wish (pose, twist, trajectory, wrench,
-posture) is bounded until it has arrived; then the wish is held, exactly.
+tool, the null space by the inverse of J M^-1 J^T, what keeps joints from going too fast (`braking`). What the tool does
+after a wish (pose, twist, trajectory, wrench, posture) is bounded until it has arrived; then the wish is held, exactly.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from campaigns.faults.judge import GAP, SEARCHED, UNSETTLED, Judge
-from campaigns.faults.robot import Motion, Oracle, oracle
+from campaigns.faults.braking import FORGOTTEN, History, Known, Robot
+from campaigns.faults.judge import GAP, SEARCHED, TOLERANCE, UNSETTLED, Judge
+from campaigns.faults.robot import SPEEDS, Motion, Oracle, oracle
 from campaigns.faults.situation import LATEST, Change, Settings, Situation
 
 Array = NDArray[np.float64]
 
 LARGEST_FORCE, LARGEST_MOMENT = 40.0, 10.0  # N, N m: parameters of the campaign
 LARGEST_MASS, LARGEST_INERTIA = 100.0, 5.0  # kg, kg m^2: the node's defaults
+LARGEST_ENERGY = 50.0  # J: a parameter of the campaign
 #: of the wanted motion, for the angular and for the linear part: rad/s and m/s, and per s; parameters of the campaign
 LARGEST_SPEEDS = np.repeat([1.0, 0.25], 3)
 LARGEST_ACCELERATIONS = np.repeat([5.0, 2.0], 3)
@@ -36,6 +38,7 @@ NEARLY = 1e-6  # N m by which what may be held is off at most, before it is look
 LOOKED_FOR = 0.2  # s: on the way, so often is asked whether anything else explains an effort
 LIKELIEST = 3  # wishes that may have been carried out
 MOST_BASES = 24  # robots, loads and settings for which a hold is looked for
+MOST_HISTORIES = 4  # of engines that may be the present one
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +77,12 @@ class ToolSettings(Settings):
     damping_ratio: float = 1.0
     posture_kp: float = 25.0
     posture_kd: float = 10.0
+    joint_velocity_limits: tuple[float, ...] = ()
+    largest_energy: float = LARGEST_ENERGY
     damped_for: tuple[float, ...] = ()  # springs that the dampers are of; empty: those that there are
 
     def torque(self, model: Oracle, q: Array, v: Array, desired: Any, stamp: int) -> tuple[Array, float]:
-        """Without limits, and the size of its terms."""
+        """Without limits and braking, and the size of its terms."""
         held: Held = desired
         tool = tool_at(model, q, v, stamp)
         pull = self.pull(tool, held.R, held.p, held.wrench) - self.dampers(tool) * tool.twist
@@ -86,7 +91,7 @@ class ToolSettings(Settings):
         return np.sum(parts, axis=0), max(1.0, *(float(np.abs(part).max()) for part in parts))
 
     def on_the_way(self, model: Oracle, q: Array, v: Array, stamp: int) -> tuple[Array, Array]:
-        """Bounds of the torque while the tool is wanted anywhere, and moves as fast as its limits allow.
+        """Bounds of the torque without limits while the tool is wanted anywhere, and moves as fast as it may.
 
         Weight and what damps the robot's own motion are known; the rest is bounded for each joint: the spring by the
         largest force and moment, what damps the wanted motion, what accelerates it, and the pull of the posture.
@@ -100,7 +105,13 @@ class ToolSettings(Settings):
         room = room + np.abs(tool.J.T) @ (damping * LARGEST_SPEEDS)
         room = room + np.abs(tool.J.T @ effective) @ LARGEST_ACCELERATIONS
         room = room + np.abs(free) @ np.full(len(q), self.posture_kp * AWAY + self.posture_kd * AWAY)
-        return np.clip(known - room, -self.limits, self.limits), np.clip(known + room, -self.limits, self.limits)
+        return known - room, known + room
+
+    def robot(self, model: Oracle, q: Array, v: Array, stamp: int) -> Robot:
+        """What is braked, at this state."""
+        speeds = np.broadcast_to(np.array(self.joint_velocity_limits), 7) if self.joint_velocity_limits else SPEEDS
+        M = tool_at(model, q, v, stamp).M
+        return Robot(M, v, self.weight(model, q), speeds, self.largest_energy, self.limits)
 
     def weight(self, model: Oracle, q: Array) -> Array:
         return model.gravity(q) if "gravity" in self.terms else np.zeros(7)
@@ -157,6 +168,8 @@ class CartesianJudge(Judge):
         self._arrives, self._tried = 0.0, 0.0
         self._ways: list[Change] = []  # that may begin now; how long they last, s
         self._rests = True  # the last effort was explained to the last digit
+        self._histories = [History()]  # of engines that may be the present one, the likeliest first
+        self._law: tuple[Robot, Array] | None = None  # that explained the last effort, and its torque within limits
 
     def event(self, time: float, kind: str, value: Any) -> None:
         if kind == "moves":
@@ -168,7 +181,9 @@ class CartesianJudge(Judge):
 
     def explained(self, stamp: int, tau: Array, time: float) -> bool:
         exact, bounds = self.counts.exact, self.counts.bounds
+        before, self._law = self.now, None
         good = self._explained(stamp, tau, time)
+        self._remember(stamp, tau, before)
         self._ways = [way for way in self._ways if self._may_come(way, time)]
         if self.counts.bounds > bounds and self._rests and self._ways:  # a wish may have waited long
             lasts = sorted(self._ways, key=lambda way: float(way.value))
@@ -176,6 +191,35 @@ class CartesianJudge(Judge):
             self._ways.remove(lasts[0])  # which one it is, is not known
         self._rests = self.counts.exact > exact
         return good
+
+    def _meets(self, expected: Array, scale: float, situation: Situation, stamp: int, v: Array, tau: Array) -> bool:
+        settings: Any = situation.settings
+        model = oracle(situation.robot, situation.payload)
+        robot = settings.robot(model, self.motion.state(stamp)[0], v, stamp)
+        for history in [*self._histories, History(stamp)]:  # an engine of now, too
+            limited = robot.shortened(robot.braked(expected, history.at(stamp, v)))
+            for each in self._within_reach(limited, stamp, settings):
+                if float(np.abs(tau - each).max()) <= TOLERANCE * scale:
+                    self._law = robot, limited
+                    self._histories = [history, *(other for other in self._histories if other is not history)]
+                    return True
+        return False
+
+    def _remember(self, stamp: int, tau: Array, before: Situation) -> None:
+        """What the node knows of this effort at the next one."""
+        q, v = self.motion.state(stamp)
+        now: Any = self.now
+        if now.robot != before.robot or (
+            now.desired is not before.desired and now.desired is not None and now.desired.wish is None
+        ):
+            self._histories.append(History(stamp))  # perhaps of another engine
+        if self._law is None:
+            self._law = now.settings.robot(oracle(now.robot, now.payload), q, v, stamp), tau
+        robot, limited = self._law
+        late = stamp - FORGOTTEN * 1e9
+        self._histories = [h for k, h in enumerate(self._histories[:MOST_HISTORIES]) if k == 0 or h.born > late]
+        for history in self._histories:
+            history.take(stamp, v, robot.accelerations(limited))
 
     def _is_moving_until(self, time: float) -> None:
         self._arrives = max(time, self._arrives)
@@ -201,11 +245,21 @@ class CartesianJudge(Judge):
                 return True
         for robot, payload, settings in self._combinations():
             assert isinstance(settings, ToolSettings)
-            least, most = settings.on_the_way(oracle(robot, payload), q, v, stamp)
-            if (least <= tau).all() and (tau <= most).all():
+            if self._may_be_on_the_way(oracle(robot, payload), settings, stamp, tau):
                 self.counts.bounds += 1
                 return True
         return not asked and super().explained(stamp, tau, time)
+
+    def _may_be_on_the_way(self, model: Oracle, settings: ToolSettings, stamp: int, tau: Array) -> bool:
+        q, v = self.motion.state(stamp)
+        robot = settings.robot(model, q, v, stamp)
+        least, most = settings.on_the_way(model, q, v, stamp)
+        if (reach := self._reach(stamp, settings)) is not None:  # what changes as fast as it may was to go on
+            least = np.where(np.abs(tau - reach[0]) < NEARLY, -np.inf, least)
+            most = np.where(np.abs(tau - reach[1]) < NEARLY, np.inf, most)
+        return any(
+            robot.may_be(tau, least, most, history.at(stamp, v), np.full(7, MARGIN)) for history in self._histories
+        )
 
     def _becomes_stiffer(self, stamp: int, tau: Array) -> bool:
         """Whether this is the first state with other springs, at which the dampers are those of the springs before."""
@@ -248,8 +302,9 @@ class CartesianJudge(Judge):
         bases = [replace(self.now, robot=r, payload=p, settings=s) for r, p, s in self._combinations()[:MOST_BASES]]
         if any(change.part == "anew" for change in self._changes):
             bases += [replace(self._start, robot=robot) for robot in self._robots]
-        for base in bases:
-            for held in _holds(base, stamp, q, v, tau, states, poses, np.concatenate(postures), wrenches):
+        knowns = [history.at(stamp, v) for history in [*self._histories, History(stamp)]]
+        for base, known in product(bases, knowns):
+            for held in _holds(base, known, stamp, q, v, tau, states, poses, np.concatenate(postures), wrenches):
                 situation = replace(base, desired=held)  # type: ignore[arg-type]
                 if self._fits(situation, stamp, q, v, tau):
                     yield situation
@@ -262,8 +317,8 @@ class CartesianJudge(Judge):
 
 
 def _holds(
-    base: Situation, stamp: int, q: Array, v: Array, tau: Array, states: Array, poses: list[tuple[Array, Array]],
-    postures: Array, wrenches: list[Array],
+    base: Situation, known: Known, stamp: int, q: Array, v: Array, tau: Array, states: Array,
+    poses: list[tuple[Array, Array]], postures: Array, wrenches: list[Array],
 ) -> Iterator[Held]:  # fmt: skip
     """What an effort may hold: a pose of these or of a state, with one of the postures (N, 7) and wrenches.
 
@@ -272,27 +327,27 @@ def _holds(
     settings, model = base.settings, oracle(base.robot, base.payload)
     assert isinstance(settings, ToolSettings)
     tool = tool_at(model, q, v, stamp)
-    weight, limits = settings.weight(model, q), settings.limits
+    weight, robot = settings.weight(model, q), settings.robot(model, q, v, stamp)
     damped = settings.dampers(tool) * tool.twist
     drawn = tool.left_over((settings.posture_kp * (postures - q) - settings.posture_kd * v).T).T
     wrenches = list({each.tobytes(): each for each in wrenches}.values())
     away = (states - q) @ tool.J.T  # of each state's tool, nearly
-    if (np.abs(tau) < limits).all():
+    if (np.abs(tau) < settings.limits).all() and robot.is_free(tau, known):
         place = (tool.wrench_of(tau - weight) + damped)[3:] / settings.springs[3:]
         nearest = np.argsort(np.linalg.norm(away[:, 3:] - place, axis=1))[:NEAR]
         near = [_pose(model, states[k]) for k in nearest]
         near.sort(key=lambda pose: float(np.linalg.norm(pose[1] - tool.p - place)))
         near = near[:NEAREST]
-    else:  # an effort that was cut off does not tell where it pulls: the states that would be cut off like it
+    else:  # an effort that was cut off or braked does not tell where it pulls: the states that would be like it
         near = []
         for wrench, posture in product(wrenches, [drawn[: len(states)], *drawn[len(states) :]]):
             guesses = weight + (settings.springs * away + wrench - damped) @ tool.J + posture
-            off = np.abs(np.clip(guesses, -limits, limits) - tau).max(axis=1)
+            off = np.abs(robot.shortened(robot.braked(guesses, known)) - tau).max(axis=1)
             near += [_pose(model, states[k]) for k in np.argsort(off)[:NEAREST]]
     for wrench in wrenches:
         for R, p in [*poses, *near]:
             guesses = weight + tool.J.T @ (settings.pull(tool, R, p, wrench) - damped) + drawn
-            off = np.abs(np.clip(guesses, -limits, limits) - tau).max(axis=1)
+            off = np.abs(robot.shortened(robot.braked(guesses, known)) - tau).max(axis=1)
             k = int(off.argmin())
             if off[k] < NEARLY:
                 yield Held(R, p, postures[k], wrench)

@@ -197,19 +197,29 @@ class Judge:
         assert situation.desired is not None
         settings = situation.settings
         expected, scale = settings.torque(oracle(situation.robot, situation.payload), q, v, situation.desired, stamp)
-        expected = np.clip(expected, -settings.limits, settings.limits)
+        return self._meets(expected, scale, situation, stamp, v, tau)
+
+    def _meets(self, expected: Array, scale: float, situation: Situation, stamp: int, v: Array, tau: Array) -> bool:
+        """Whether an effort is what is expected without limits, with them; scale: the size of its terms."""
+        settings = situation.settings
         return any(
             float(np.abs(tau - each).max()) <= TOLERANCE * scale
-            for each in self._within_reach(expected, stamp, settings)
+            for each in self._within_reach(np.clip(expected, -settings.limits, settings.limits), stamp, settings)
         )
 
     def _within_reach(self, expected: Array, stamp: int, settings: Settings) -> Iterator[Array]:
         """The efforts, where none came before or another one was lost, and as far as they may change since the last."""
         yield expected
-        if self._before is not None and abs(stamp - self._before[0]) < RECENT * 1e9:
-            before = np.clip(self._before[1], -settings.limits, settings.limits)
-            reach = np.minimum(settings.limits / FULL_TIME, USUAL_RATE) * 1e-9 * max(0, stamp - self._before[0])
-            yield np.clip(expected, before - reach, before + reach)
+        if (reach := self._reach(stamp, settings)) is not None:
+            yield np.clip(expected, *reach)
+
+    def _reach(self, stamp: int, settings: Settings) -> tuple[Array, Array] | None:
+        """The least and the most to which efforts may change since the last one, None where it is long ago."""
+        if self._before is None or abs(stamp - self._before[0]) >= RECENT * 1e9:
+            return None
+        before = np.clip(self._before[1], -settings.limits, settings.limits)
+        reach = np.minimum(settings.limits / FULL_TIME, USUAL_RATE) * 1e-9 * max(0, stamp - self._before[0])
+        return before - reach, before + reach
 
     def _situations(self, stamp: int, q: Array, v: Array, time: float) -> Iterator[Situation]:
         """What may be in force, the likeliest first."""

@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 JOINTS = tuple(f"panda_joint{k}" for k in range(1, 8))
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 LIMITS = np.array([87.0] * 4 + [12.0] * 3)
+SPEEDS = np.array([2.175] * 4 + [2.61] * 3)  # rad/s
 TOOL = "panda_hand_tcp"
 MIDDLE = np.array([0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785])
 RATE = 2.0 * np.pi * np.array([0.5, 0.7, 1.1, 0.9, 1.3, 1.7, 1.9])

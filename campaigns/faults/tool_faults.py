@@ -76,6 +76,10 @@ class CartesianFaults(Faults):
             ("posture_kp", self.rng.uniform(0.0, 40.0)), ("posture_kd", self.rng.uniform(1.0, 15.0)),
             ("effort_limits", [self.rng.uniform(50.0, 80.0)] * 4 + [self.rng.uniform(10.0, 12.0)] * 3),
             ("terms", ["inertia", "coriolis", "gravity"]), ("terms", ["gravity"]), ("terms", ["inertia", "coriolis"]),
+            # joints move at up to 0.24 rad/s, with up to 0.06 J: braked, or nearly
+            ("joint_velocity_limits", [self.rng.uniform(0.2, 0.5) for _ in range(7)]),
+            ("joint_velocity_limits", [self.rng.uniform(0.2, 0.5)]), ("joint_velocity_limits", [2.0]),
+            ("largest_energy", self.rng.uniform(0.01, 0.1)), ("largest_energy", 20.0),
         )  # fmt: skip
 
     def hostile_wish(self) -> None:

@@ -249,10 +249,14 @@ class CartesianController:
 
     def reset(self) -> None:
         """The wanted stiffness acts at once, the tank is full; velocities and what is outside are not known."""
-        self._recent.forget()
-        self._output.outside[:] = self._output.driven[:] = 0.0
+        self.forget_motion()
         self._output.stiffness[:] = self._wanted_stiffness
         self._output.tank[...] = self.gains.tank_size
+
+    def forget_motion(self) -> None:
+        """Velocities before and what is outside are not known: after a gap they say nothing of now."""
+        self._recent.forget()
+        self._output.outside[:] = self._output.driven[:] = 0.0
 
     # --- steps ------------------------------------------------------------------------------------
 

@@ -86,7 +86,10 @@ class Engine(ToolEfforts):
         planning: a trajectory is being planned in the motion's chart.
         """
         reader, motion, controller = self.reader, self.motion, self.controller
-        elapsed = min(max(1e-9 * (reader.stamp - self.last), 0.0), LONGEST_STEP) if self.last else 0.0
+        passed = 1e-9 * (reader.stamp - self.last) if self.last else 0.0
+        if passed > LONGEST_STEP:
+            controller.forget_motion()
+        elapsed = min(max(passed, 0.0), LONGEST_STEP)
         if motion.mode == "none":
             pose = controller.pose(reader.q)
             motion.recentre(pose)

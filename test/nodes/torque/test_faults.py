@@ -538,29 +538,51 @@ def _cartesian(count=3000):
     return judge, seen, stamps.tolist(), held, answer
 
 
-def test_cartesian_judge_has_the_law_of_the_library():
-    """At random states, with a wrench that is cut off, too."""
+@pytest.mark.parametrize(
+    ("speeds", "energy"), [((), 50.0), ((0.2, 0.4, 0.25, 0.4, 0.3, 0.3, 0.2), 50.0), ((0.3,), 0.02), ((2.0,), 0.04)]
+)
+def test_cartesian_judge_has_the_law_of_the_library(speeds, energy):
+    """With a wrench that is cut off, with joints that are braked for each of the reasons, and after gaps."""
+    from campaigns.faults.braking import LONGEST, REACTION, History
     from campaigns.faults.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, Held, ToolSettings
-    from campaigns.faults.robot import FINGERS, MIDDLE, TOOL, description, oracle
+    from campaigns.faults.robot import FINGERS, TOOL, description, oracle
     from rbd_dynamics import Robot, load_urdf
     from rbd_dynamics.control.cartesian.controller import CartesianController
     from rbd_dynamics.control.cartesian.gains import CartesianGains
 
     robot = Robot(load_urdf(description("panda"), locked={FINGERS[0]: 0.0}))
     chosen = {"stiffness": (300.0, 500.0, 700.0), "rotational_stiffness": (20.0,), "damping_ratio": 0.7}
-    gains = CartesianGains(**chosen, largest_force=LARGEST_FORCE, largest_moment=LARGEST_MOMENT)
-    controller = CartesianController(robot, TOOL, gains=gains, velocity_limits=1e9)  # the law, not what bounds speeds
-    rng, model = np.random.default_rng(3), oracle("panda", None)
-    for size in (1.0, 3.0, 100.0):
-        q, wanted, posture = MIDDLE + 0.05 * rng.standard_normal((3, 7))
-        v, wrench = 0.3 * rng.standard_normal(7), size * rng.standard_normal(6)
-        pose = model.tool(wanted)
-        held = Held(pose.rotation.copy(), pose.translation.copy(), posture, wrench)
-        theta = controller.chart(wanted)
-        found = controller.step(q, v, theta, wrench=wrench, posture=posture).wanted
-        np.testing.assert_allclose(
-            ToolSettings(**chosen).torque(model, q, v, held, 0)[0], found, rtol=1e-11, atol=1e-11
+    gains = CartesianGains(
+        **chosen, largest_force=LARGEST_FORCE, largest_moment=LARGEST_MOMENT, reaction_time=REACTION,
+        largest_energy=energy,
+    )  # fmt: skip
+    controller = CartesianController(robot, TOOL, gains=gains, velocity_limits=speeds)
+    settings = ToolSettings(**chosen, joint_velocity_limits=speeds, largest_energy=energy)
+    rng, model, history = np.random.default_rng(3), oracle("panda", None), History()
+    judge, *_ = _cartesian()
+    stamp, braked, cut = BEGIN + 10**9, 0, 0
+    for k in range(120):
+        gap = int(rng.choice([2, 4, 4, 4, 11, 70] if k else [0]) * 10**6)
+        stamp += gap
+        q, v = judge.motion.state(stamp)
+        if k % 6 == 0:
+            wanted, posture = q + 0.05 * rng.standard_normal((2, 7))
+            wrench = rng.choice([1.0, 3.0, 100.0]) * rng.standard_normal(6)
+            pose = model.tool(wanted)
+            held = Held(pose.rotation.copy(), pose.translation.copy(), posture, wrench)
+        if 1e-9 * gap > LONGEST:
+            controller.forget_motion()
+        found = controller.step(
+            q, v, controller.chart(wanted), wrench=wrench, posture=posture, dt=min(1e-9 * gap, LONGEST)
         )
+        law, scale = settings.torque(model, q, v, held, stamp)
+        here, known = settings.robot(model, q, v, stamp), history.at(stamp, v)
+        whole = here.braked(law, known)
+        np.testing.assert_allclose(whole, found.wanted, rtol=0, atol=1e-9 * scale)
+        np.testing.assert_allclose(here.shortened(whole), found.tau, rtol=0, atol=1e-9 * scale)
+        history.take(stamp, v, here.accelerations(here.shortened(whole)))
+        braked, cut = braked + bool(np.abs(whole - law).max() > 1e-3), cut + bool((found.tau != found.wanted).any())
+    assert cut > 2 and (braked > 30 or not speeds)
 
 
 def test_cartesian_judge_finds_where_a_tool_is_held_and_notices_what_is_not():
@@ -602,9 +624,9 @@ def test_cartesian_judge_finds_a_hold_whose_first_effort_was_cut_off():
         judge.event(1e-9 * stamp - 0.001, "settings", {"effort_limits": limits})
         for at in (stamp, stamp + 2 * 10**6):
             q, v = judge.motion.state(at)
-            judge.effort(
-                at, ToolSettings(effort_limits=limits).limited(oracle(robot, None), q, v, hold, at), at + 10**6
-            )
+            settings, model = ToolSettings(effort_limits=limits), oracle(robot, None)
+            law, _ = settings.torque(model, q, v, hold, at)
+            judge.effort(at, settings.robot(model, q, v, at).shortened(law), at + 10**6)
         assert seen == []
         np.testing.assert_allclose(judge.now.desired.p, hold.p, rtol=0, atol=1e-12)
 
@@ -641,7 +663,8 @@ def test_cartesian_judge_bounds_the_way_of_a_controller_that_leaves_out_gravity(
 
 
 def test_cartesian_judge_bounds_all_that_the_law_gives_on_the_way():
-    """And no more than twice as much of the joints that bear the arm."""
+    """Braked or not; and, without braking, no more than twice as much of the joints that bear the arm."""
+    from campaigns.faults.braking import REACTION, History
     from campaigns.faults.cartesian_judge import (
         LARGEST_ACCELERATIONS,
         LARGEST_FORCE,
@@ -656,13 +679,21 @@ def test_cartesian_judge_bounds_all_that_the_law_gives_on_the_way():
 
     judge, *_ = _cartesian()
     robot = Robot(load_urdf(description("panda"), locked={FINGERS[0]: 0.0}))
-    rng, model, shares = np.random.default_rng(5), oracle("panda", None), []
-    for _ in range(300):
+    rng, model, shares, braked = np.random.default_rng(5), oracle("panda", None), [], 0
+    for k in range(300):
         chosen = {"stiffness": (rng.uniform(200, 800),), "rotational_stiffness": (rng.uniform(5, 40),),
                   "damping_ratio": rng.uniform(0.3, 1.5), "posture_kp": rng.uniform(0, 40),
                   "posture_kd": rng.uniform(1, 15)}  # fmt: skip
-        gains = CartesianGains(**chosen, largest_force=LARGEST_FORCE, largest_moment=LARGEST_MOMENT)
-        controller = CartesianController(robot, TOOL, gains=gains, velocity_limits=1e9)
+        tight = k % 3 == 0
+        settings = ToolSettings(
+            **chosen, joint_velocity_limits=(rng.uniform(0.15, 0.4),) if tight else (),
+            largest_energy=rng.uniform(0.01, 0.05) if k % 6 == 0 else 50.0,
+        )  # fmt: skip
+        gains = CartesianGains(
+            **chosen, largest_force=LARGEST_FORCE, largest_moment=LARGEST_MOMENT, reaction_time=REACTION,
+            largest_energy=settings.largest_energy,
+        )  # fmt: skip
+        controller = CartesianController(robot, TOOL, gains=gains, velocity_limits=settings.joint_velocity_limits)
         stamp = BEGIN + int(rng.integers(1, 10**10))
         q, v = judge.motion.state(stamp)
         # the wanted motion as fast as it may be, half of the time so that all its forces are along one direction
@@ -672,12 +703,13 @@ def test_cartesian_judge_bounds_all_that_the_law_gives_on_the_way():
         found = controller.step(
             q, v, controller.chart(q) + off, rate=way * within * LARGEST_SPEEDS,
             acceleration=way * within * LARGEST_ACCELERATIONS, posture=q + rng.uniform(-0.05, 0.05, 7),
-        ).wanted  # fmt: skip
-        settings = ToolSettings(**chosen, effort_limits=(1e6,))
+        )  # fmt: skip
+        here, known = settings.robot(model, q, v, stamp), History().at(stamp, v)
         least, most = settings.on_the_way(model, q, v, stamp)
-        assert (least < found).all() and (found < most).all()
-        shares.append(np.abs(found - 0.5 * (least + most)) / (0.5 * (most - least)))
-    assert np.max(shares, axis=0)[:4].min() > 0.5
+        assert here.may_be(found.tau, least, most, known, np.zeros(7))
+        shares.append(np.abs(found.wanted - 0.5 * (least + most)) / (0.5 * (most - least)))
+        braked += not here.is_free(found.tau, known)
+    assert np.max(shares, axis=0)[:4].min() > 0.5 and braked > 60
 
 
 def test_judge_tells_settings_apart_that_the_first_effort_of_a_hold_does_not():

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What keeps joints and robot from going too fast, as the judge has it: by dense algebra, of what it saw answered.
+
+Theory.md section 13. The bound depends on what came before: velocities three answers ago, and what has accelerated the
+joints beside their efforts, learnt from one answer to the next.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+REACTION = 0.001  # s: of a cycle; the campaign's sensors and actuators are not late
+BEGINS, WHOLE = 0.86, 0.96  # shares of a limit between which braking sets in
+DAMPER, ROOM = 0.4 / REACTION, 0.35 / REACTION  # 1/s
+USED = 0.92  # of a limit that an acceleration may lead to
+LEARNT, LONGEST = 0.03, 0.05  # s
+LOOKED_BACK = 3  # answers
+LEAST_SHARE = 0.05  # of an effort limit, left to motion
+FORGOTTEN = 1.2  # s: what was learnt before counts no more
+EDGE = 1e-6  # share of the room: so near its ends an acceleration may have been cut off
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a node knows when an answer is due: s since the last one, velocities `span` s ago, and from outside."""
+
+    dt: float
+    before: Array
+    span: float
+    outside: Array
+
+
+@dataclass
+class History:
+    """Of the answers of one engine, as far as they count. born: stamp, ns."""
+
+    born: int = 0
+    _last: int = 0
+    _seen: deque[tuple[Array, float]] = field(default_factory=lambda: deque(maxlen=LOOKED_BACK))
+    _outside: Array = field(default_factory=lambda: np.zeros(7))
+    _driven: Array = field(default_factory=lambda: np.zeros(7))
+
+    def at(self, stamp: int, v: Array) -> Known:
+        passed = 1e-9 * (stamp - self._last) if self._last else 0.0
+        dt = min(max(passed, 0.0), LONGEST)
+        if passed > LONGEST or not self._seen:  # after a gap nothing is known
+            return Known(dt, v, 1.0, np.zeros(7))
+        spans = [span for _, span in self._seen]
+        span = sum(spans[1:]) + dt
+        before = self._seen[0][0]
+        if dt <= 0.0 or span <= 0.0:
+            return Known(dt, v, 1.0, self._outside)
+        share = dt / (dt + LEARNT)
+        lacks = (v - before) / span - self._driven - self._outside
+        return Known(dt, before, span, self._outside + share * lacks)
+
+    def take(self, stamp: int, v: Array, driven: Array) -> None:
+        """An answer, and the acceleration of its efforts."""
+        known = self.at(stamp, v)
+        if 1e-9 * (stamp - self._last) > LONGEST:
+            self._seen.clear()
+        self._seen.append((v, known.dt))
+        self._outside, self._driven, self._last = known.outside, driven, stamp
+
+    def copy(self) -> History:
+        return replace(self, _seen=self._seen.copy())
+
+
+@dataclass(frozen=True)
+class Robot:
+    """Where it is and how it moves, and what its limits are."""
+
+    M: Array
+    v: Array
+    weight: Array  # N m, that holds it
+    speeds: Array
+    energy: float  # J
+    efforts: Array
+
+    def accelerations(self, tau: Array) -> Array:
+        """(..., 7) of torques."""
+        return np.asarray(np.linalg.solve(self.M, (tau - self.weight).T).T)
+
+    def torques(self, a: Array) -> Array:
+        return np.asarray(self.weight + a @ self.M)
+
+    def ahead(self, known: Known) -> Array:
+        """Velocities a reaction time from now."""
+        later = self.v + REACTION / known.span * (self.v - known.before)
+        return np.where(np.abs(later) > np.abs(self.v), later, self.v)
+
+    def room(self, known: Known) -> tuple[Array, Array]:
+        """Least and largest accelerations."""
+        ahead = self.ahead(known)
+        return ROOM * (-USED * self.speeds - ahead), ROOM * (USED * self.speeds - ahead)
+
+    def braked(self, tau: Array, known: Known) -> Array:
+        """Torques (..., 7) of the law, as far as they leave room; without limits of efforts."""
+        ahead, (least, most) = self.ahead(known), self.room(known)
+        a = self.accelerations(tau)
+        within = self._each_braked(a, ahead, known.outside, least, most)
+        moved = self.M @ ahead
+        twice = float(ahead @ moved)
+        if (share := self._of_energy(known)) > 0.0:
+            more = np.maximum(within @ moved, 0.0) / twice
+            within = within - share * (more[..., None] + DAMPER) * ahead
+        return tau + (within - a) @ self.M if np.abs(within - a).any() else tau
+
+    def _each_braked(self, a: Array, ahead: Array, outside: Array, least: Array, most: Array) -> Array:
+        shares = _braking(np.abs(ahead) / self.speeds)
+        slowed = np.where(a * ahead > 0.0, (1.0 - shares) * a, a) - DAMPER * shares * ahead
+        whole = slowed + outside
+        return np.where(whole < least, least - outside, np.where(whole > most, most - outside, slowed))
+
+    def shortened(self, tau: Array) -> Array:
+        """Torques (..., 7) within limits, shortened together about those that hold the robot."""
+        more = tau - self.weight
+        room = np.where(more > 0.0, self.efforts - self.weight, self.efforts + self.weight)
+        room = np.maximum(room, LEAST_SHARE * self.efforts)
+        with np.errstate(divide="ignore"):
+            share = np.minimum(1.0, np.min(room / np.abs(more), axis=-1))[..., None]
+        return np.clip(np.where(share < 1.0, self.weight + share * more, tau), -self.efforts, self.efforts)
+
+    def is_free(self, tau: Array, known: Known) -> bool:
+        """Nothing has braked the law that gave this torque."""
+        ahead, (least, most) = self.ahead(known), self.room(known)
+        whole = self.accelerations(tau) + known.outside
+        edge = EDGE * (most - least)
+        within = (whole > least + edge) & (whole < most - edge) & (np.abs(ahead) < BEGINS * self.speeds)
+        return bool(within.all() and self._of_energy(known) == 0.0)
+
+    def may_be(self, tau: Array, least: Array, most: Array, known: Known, error: Array) -> bool:
+        """Whether a torque (7) within limits may be that of a law whose own is within these bounds.
+
+        error (7): N m, by which the torques are not known that `known.outside` was learnt beside.
+        """
+        bounds = [np.clip(each, -self.efforts, self.efforts) for each in (least, most)]
+        if (bounds[0] <= tau).all() and (tau <= bounds[1]).all():
+            return True
+        a, share = self.accelerations(tau), self._of_energy(known)
+        slack = np.abs(np.linalg.inv(self.M)) @ error
+        cut_off = bool((np.abs(tau) >= (1.0 - 1e-9) * self.efforts).any())
+        if share > 0.0:
+            a_before = self._with_energy(a, known, share)
+            if cut_off or a_before is None:
+                return True  # as far as limits of efforts, and the braking that is the whole of it, tell
+            return self._unbraked(a_before, 1.0, known, slack, (least, most))
+        if not cut_off:
+            return self._unbraked(a, 1.0, known, slack, (least, most))
+        # it was longer, at most so that the first joint comes to the end of its room
+        low, high = self.room(known)
+        with np.errstate(divide="ignore"):
+            longest = max(1.0, float((np.where(a > 0.0, high - known.outside, low - known.outside) / a).min()))
+        return self._unbraked(a, longest, known, slack, (least, most)) or self._unbraked(
+            longest * a, 1.0, known, slack, (least, most)
+        )
+
+    def _of_energy(self, known: Known) -> float:
+        """How much of the braking by energy there is."""
+        ahead = self.ahead(known)
+        return float(_braking(np.sqrt(0.5 * float(ahead @ self.M @ ahead) / self.energy)))
+
+    def _with_energy(self, a: Array, known: Known, share: float) -> Array | None:
+        """Accelerations before their energy was taken, None where they do not tell."""
+        ahead = self.ahead(known)
+        moved = self.M @ ahead
+        twice = float(ahead @ moved)
+        power = float(a @ moved) + share * DAMPER * twice
+        if power > 0.0 and share > 1.0 - EDGE:
+            return None
+        more = max(0.0, power) / (1.0 - share) / twice if power > 0.0 else 0.0
+        return np.asarray(a + share * (more + DAMPER) * ahead)
+
+    def _unbraked(self, a: Array, longest: float, known: Known, slack: Array, bounds: tuple[Array, Array]) -> bool:
+        """Whether joints that accelerate with t a, 1 <= t <= longest, may be braked ones of a law within bounds.
+
+        What a joint would have done that is at an end of its room, or braked, is known to one side only.
+        """
+        ahead, (low, high) = self.ahead(known), self.room(known)
+        slack = slack + EDGE * (high - low)
+        shares = _braking(np.abs(ahead) / self.speeds)
+        slowed = DAMPER * shares * ahead
+        equal, unequal = [], []
+        for j in range(7):
+            row = np.zeros(8)  # a_j - t a
+            row[j], row[7] = 1.0, -a[j]
+            whole = a[j] + known.outside[j]
+            sides = {side for side, room in ((1.0, high[j] - whole), (-1.0, whole - low[j])) if room < slack[j]}
+            if shares[j] > 0.0:
+                sides.add(float(np.sign(ahead[j])))
+            if not sides:
+                equal.append((row, 0.0))
+            elif len(sides) == 1:
+                side = sides.pop()
+                unequal.append((-side * row, -side * slowed[j]))
+        least, most = bounds
+        for row, from_, to, held in zip(np.pad(self.M, ((0, 0), (0, 1))), least, most, self.weight):
+            unequal += [(row, to - held), (-row, held - from_)]
+        return _exists(equal, unequal, [*[(None, None)] * 7, (1.0, longest)])
+
+
+def _exists(
+    equal: list[tuple[Array, float]],
+    unequal: list[tuple[Array, float]],
+    bounds: list[tuple[float | None, float | None]],
+) -> bool:
+    """Whether numbers within bounds meet rows @ x = right and rows @ x <= right."""
+    from scipy.optimize import linprog
+
+    rows, right = zip(*unequal)
+    more: dict[str, Any] = {}
+    if equal:
+        more = {"A_eq": np.array([row for row, _ in equal]), "b_eq": np.array([value for _, value in equal])}
+    found = linprog(np.zeros(len(bounds)), A_ub=np.array(rows), b_ub=np.array(right), bounds=bounds, **more)
+    return bool(found.success)
+
+
+def _braking(used: Array) -> Array:
+    return np.clip((used - BEGINS) / (WHOLE - BEGINS), 0.0, 1.0)
