@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 REACTION = 0.001  # s: of a cycle; the campaign's sensors and actuators are not late
 BEGINS, WHOLE = 0.86, 0.96  # shares of a limit between which braking sets in
 DAMPER, ROOM = 0.4 / REACTION, 0.35 / REACTION  # 1/s
+HASTE = 0.7  # of a limit
 USED = 0.92  # of a limit that an acceleration may lead to
 LEARNT, LONGEST = 0.03, 0.05  # s
 LOOKED_BACK = 3  # answers
@@ -95,6 +96,10 @@ class Robot:
         """Velocities a reaction time from now."""
         later = self.v + REACTION / known.span * (self.v - known.before)
         return np.where(np.abs(later) > np.abs(self.v), later, self.v)
+
+    def in_haste(self, known: Known) -> bool:
+        """Efforts may change as fast as they can."""
+        return bool((np.abs(self.ahead(known)) > HASTE * self.speeds).any())
 
     def room(self, known: Known) -> tuple[Array, Array]:
         """Least and largest accelerations."""

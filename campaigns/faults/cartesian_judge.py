@@ -197,8 +197,9 @@ class CartesianJudge(Judge):
         model = oracle(situation.robot, situation.payload)
         robot = settings.robot(model, self.motion.state(stamp)[0], v, stamp)
         for history in [*self._histories, History(stamp)]:  # an engine of now, too
-            limited = robot.shortened(robot.braked(expected, history.at(stamp, v)))
-            for each in self._within_reach(limited, stamp, settings):
+            known = history.at(stamp, v)
+            limited, haste = robot.shortened(robot.braked(expected, known)), robot.in_haste(known)
+            for each in self._within_reach(limited, stamp, settings, haste=haste):
                 if float(np.abs(tau - each).max()) <= TOLERANCE * scale:
                     self._law = robot, limited
                     self._histories = [history, *(other for other in self._histories if other is not history)]
@@ -254,7 +255,10 @@ class CartesianJudge(Judge):
         q, v = self.motion.state(stamp)
         robot = settings.robot(model, q, v, stamp)
         least, most = settings.on_the_way(model, q, v, stamp)
-        if (reach := self._reach(stamp, settings)) is not None:  # what changes as fast as it may was to go on
+        haste = robot.in_haste(self._histories[0].at(stamp, v))
+        if (
+            reach := self._reach(stamp, settings, haste=haste)
+        ) is not None:  # what changes as fast as it may was to go on
             least = np.where(np.abs(tau - reach[0]) < NEARLY, -np.inf, least)
             most = np.where(np.abs(tau - reach[1]) < NEARLY, np.inf, most)
         return any(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from campaigns.faults import hostile
+from campaigns.faults.beginnings import Beginnings
 from campaigns.faults.desired import Points, SetPoint, Wanted
 from campaigns.faults.robot import FRAME, JOINTS, MIDDLE, Motion, description
 from campaigns.faults.sender import OTHER
@@ -64,6 +65,7 @@ class Client:
             "change_state": node.create_client(ChangeState, f"{prefix}/change_state"),
             "engage": node.create_client(SetBool, f"{prefix}/engage"),
             "tare": node.create_client(Trigger, f"{prefix}/tare"),
+            "accept_description": node.create_client(Trigger, f"{prefix}/accept_description"),
             "resume": node.create_client(Trigger, f"/{kind}/guard/resume"),
         }
         try:
@@ -88,7 +90,7 @@ class Client:
         return future.result()
 
 
-class Faults:
+class Faults(Beginnings):
     """All faults of one node.
 
     tell: kind and value of an event for the judge, see `Judge.event`. parameters: at the start, by name.
@@ -113,12 +115,13 @@ class Faults:
             (self.hostile_state, 12.0), (self.hostile_wish, 5.0), (self.flood, 1.0), (self.stopped, 2.0),
             (self.silence, 1.5), (self.another_description, 1.5), (self.malformed_description, 2.0), (self.load, 2.0),
             (self.absurd_load, 2.0), (self.absurd_parameters, 3.0), (self.deactivated, 1.0), (self.cleaned_up, 1.0),
-            (self.broken_cache, 1.5), (self.full_disk, 0.7), (self.ended, 0.25), (self.killed, 0.25), *self.own(),
+            (self.broken_cache, 1.5), (self.full_disk, 0.7), (self.ended, 0.25), (self.killed, 0.25),
+            (self.half_states, 1.5), (self.two_publishers, 1.0), (self.another_robot, 1.5), *self.own(),
         ]  # fmt: skip
 
     def own(self) -> Weighted:
         """What is done to this node alone."""
-        return [(self.set_points, 5.0), (self.trajectory, 5.0), (self.parameters, 4.0)]
+        return [(self.set_points, 5.0), (self.trajectory, 5.0), (self.parameters, 4.0), (self.hand_guiding, 2.0)]
 
     def one(self) -> None:
         """The next one."""
@@ -235,7 +238,9 @@ class Faults:
         return self.client.call("set_parameters", SetParameters.Request(parameters=messages))
 
     def parameters(self) -> None:
-        name, value = self.rng.choice(self.settings_to_choose())
+        self._change(*self.rng.choice(self.settings_to_choose()))
+
+    def _change(self, name: str, value: Any) -> None:
         sent = {name: tuple(value) if isinstance(value, list) else value}
         self.tell("settings", sent)
         answer = self._set({name: value})

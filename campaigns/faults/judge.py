@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from campaigns.faults.desired import Desired, Hold, Points, Quintics, SetPoint
+from campaigns.faults.desired import Desired, Hold, Points, Quintics, SetPoint, Wanted
 from campaigns.faults.robot import LIMITS, Motion, Oracle, Payload, oracle
 from campaigns.faults.sender import EARLY, REFUSED
 from campaigns.faults.situation import LATEST, Change, Settings, Situation, still_to_come, with_changes
@@ -207,18 +207,19 @@ class Judge:
             for each in self._within_reach(np.clip(expected, -settings.limits, settings.limits), stamp, settings)
         )
 
-    def _within_reach(self, expected: Array, stamp: int, settings: Settings) -> Iterator[Array]:
+    def _within_reach(self, expected: Array, stamp: int, settings: Settings, *, haste: bool = False) -> Iterator[Array]:
         """The efforts, where none came before or another one was lost, and as far as they may change since the last."""
         yield expected
-        if (reach := self._reach(stamp, settings)) is not None:
+        if (reach := self._reach(stamp, settings, haste=haste)) is not None:
             yield np.clip(expected, *reach)
 
-    def _reach(self, stamp: int, settings: Settings) -> tuple[Array, Array] | None:
+    def _reach(self, stamp: int, settings: Settings, *, haste: bool = False) -> tuple[Array, Array] | None:
         """The least and the most to which efforts may change since the last one, None where it is long ago."""
         if self._before is None or abs(stamp - self._before[0]) >= RECENT * 1e9:
             return None
         before = np.clip(self._before[1], -settings.limits, settings.limits)
-        reach = np.minimum(settings.limits / FULL_TIME, USUAL_RATE) * 1e-9 * max(0, stamp - self._before[0])
+        rates = np.full(7, USUAL_RATE) if haste else np.minimum(settings.limits / FULL_TIME, USUAL_RATE)
+        reach = rates * 1e-9 * max(0, stamp - self._before[0])
         return before - reach, before + reach
 
     def _situations(self, stamp: int, q: Array, v: Array, time: float) -> Iterator[Situation]:
@@ -261,16 +262,25 @@ class Judge:
                     yield Hold(self.motion.state(at)[0])
             elif time < self._unsettled:
                 for at in before[:3]:  # hold from now on
-                    yield Hold(now.at(at).q)
+                    yield Hold(self._present(now, at).q)
         for change in self._sent:
             if change.part == "desired":
                 yield change.value
             elif change.part == "points" and now is not None:
                 points: Points = change.value
                 for at in dict.fromkeys([*before, *self._lost(stamp)]):
-                    path = Quintics(points, points.start or at, at, now.at(at))
+                    path = Quintics(points, points.start or at, at, self._present(now, at))
                     if not path.empty:
                         yield path
+
+    def _present(self, desired: Desired, stamp: int) -> Wanted:
+        """What is wanted at a stamp: a joint that no gain holds is wanted wherever it goes."""
+        wanted = desired.at(stamp)
+        free = np.broadcast_to(np.array(self.now.settings.kp) == 0.0, 7)
+        if not isinstance(desired, Hold) or not free.any():
+            return wanted
+        seen = max((each for each in self._answered if each <= stamp), default=stamp)
+        return Wanted(np.where(free, self.motion.state(seen)[0], wanted.q), wanted.v, wanted.a)
 
     def _planned_aside(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[Situation]:
         """A trajectory that took over between two states, as one does that was planned in another process.
@@ -286,7 +296,7 @@ class Judge:
             before = settings.limited(model, q, v, now, stamp)
 
             def path(at: int, points: Points = points, now: Desired = now) -> Quintics:
-                return Quintics(points, points.start or at, at, now.at(at))
+                return Quintics(points, points.start or at, at, self._present(now, at))
 
             def off(at: int, settings: Settings = settings, model: Oracle = model, before: Array = before) -> float:
                 """By how much it would be farther from what was wanted before than the effort is."""

@@ -42,14 +42,17 @@ class Motion:
 
 @lru_cache(maxsize=16)
 def description(key: str) -> str:
-    """URDF of a variant: "panda", "masses N" (N a percentage), "offset N" (N mm), "heavy N" (N fixed links more)."""
+    """URDF of a variant: "panda", "masses N" (N a percentage), "offset N" (N mm), "heavy N" (N fixed links more);
+    "other N": as masses, of another robot's name."""
     from rbd_dynamics.common.example_robots import robots
 
     text = robots()["panda"].read_text()
     kind, _, number = key.partition(" ")
-    if kind == "masses":
+    if kind in ("masses", "other"):
         factor = 1.0 + 0.01 * float(number)
         text = re.sub(r'(<mass value=")([^"]+)"', lambda m: f'{m[1]}{float(m[2]) * factor!r}"', text)
+        if kind == "other":
+            text = text.replace('<robot name="panda"', '<robot name="crane"', 1)
     elif kind == "offset":
         return re.sub(r'xyz="0 -0.316 0"', f'xyz="0 {-0.316 - 1e-3 * float(number)} 0"', text)
     elif kind == "heavy":

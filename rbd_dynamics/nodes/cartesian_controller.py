@@ -111,6 +111,9 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
         if not another:  # else all of it is built aside
             self.tuning.apply_meanwhile(new, partial(apply, engine))
 
+    def lets_go(self, engine: Engine) -> bool:
+        return engine.controller.in_haste
+
     def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
         still = np.zeros(engine.model.nv)
         held = inverse_dynamics_terms(robot, engine.reader.q, still, still, {GRAVITY, SPRING} & set(self.params.terms))

@@ -22,6 +22,8 @@ TICK = 2.0 * math.pi / 2**17  # rad, of encoders
 FRICTION = 0.003  # share of the limits of efforts
 HAND, GRIP = np.array([200.0] * 4 + [20.0] * 3), np.array([30.0] * 4 + [1.5] * 3)  # N m/rad, N m s/rad
 
+LETS_GO = 0.02  # s, in which a hand does
+
 
 class Arm:
     """See the module. drives: whether efforts act; else its brakes hold it, and it goes where it is `carried`."""
@@ -39,7 +41,7 @@ class Arm:
     def stand(self, q: Array) -> None:
         """At rest at q, held there."""
         self.plant.reset(q)
-        self.acts, self.drives = self.gravity, True
+        self.acts, self.drives, self._hands = self.gravity, True, np.zeros(7)
         self._read = [np.round(q / TICK) * TICK] * 3
 
     @property
@@ -71,12 +73,15 @@ class Arm:
         mujoco.mj_forward(self.plant.model, self.plant.data)
 
     def advance(self, tau: Array, pulled: Array | None = None) -> None:
-        """A period with commands tau. pulled (7): where hands draw it, rad."""
+        """A period with commands tau. pulled (7): where hands draw it, rad; None: they have let go, or do."""
         if not self.drives:
             self.acts = np.zeros(7)
             return
         for _ in range(round(PERIOD / STEP)):
             self.acts = self.acts + (1.0 - math.exp(-STEP / LAG)) * (tau - self.acts)
             q, v = self.state
-            hands = 0.0 if pulled is None else HAND * np.clip(pulled - q, -0.5, 0.5) - GRIP * v
-            self.plant.advance(self.acts + hands, STEP)
+            if pulled is None:
+                self._hands = self._hands * math.exp(-STEP / LETS_GO)
+            else:
+                self._hands = HAND * np.clip(pulled - q, -0.5, 0.5) - GRIP * v
+            self.plant.advance(self.acts + self._hands, STEP)

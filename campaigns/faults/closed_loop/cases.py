@@ -19,7 +19,7 @@ GENTLE = 0.15  # of the velocity limits: an arm that is taken over where it is
 STEP = 0.1  # of the effort limits: what it may be taken over with beside what holds it
 STAYS = 0.08  # rad
 CLOSE = 0.02  # m, of the tool
-LONGEST = 20.0  # s, of a way
+LATER = 8.0  # s, than a target would be reached in a straight line
 
 
 def within(rng: random.Random, share: float = 0.5) -> Array:
@@ -202,7 +202,8 @@ def targets(loop: Loop, rng: random.Random) -> list[str]:
     place = oracle("panda", None).tool
     seconds, left, before = 0.0, np.inf, len(loop.node.log)
     seen = Seen()
-    while seconds < LONGEST:
+    longest = LATER + np.linalg.norm(place(loop.arm.state[0]).translation - pose.translation) / speed
+    while seconds < longest:
         seen = loop.run(1.0)
         problems, seconds = problems + seen.problems, seconds + 1.0
         left = float(np.linalg.norm(place(loop.arm.state[0]).translation - pose.translation))

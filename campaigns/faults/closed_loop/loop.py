@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 LOWER = np.array([-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973])  # rad
 UPPER = np.array([2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973])
 RATES = np.minimum(LIMITS / 0.1, 1000.0)  # N m/s: effort_rate_limits by default
+HASTE, FORESEEN = 0.5, 0.02  # of a velocity limit; s
 ANSWERS = 2.0  # s of this machine's time
 GIVES_UP = 2  # states without an answer
 REPORTS = 5.0  # s of this machine's time, in which its diagnostics come
@@ -88,7 +89,7 @@ class Loop:
         self.states = self._ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
         self._reports = self._ros.collect(DiagnosticArray, "/diagnostics")
         self._efforts = self._ros.collect(JointState, f"{self.kind}/effort", 1000)
-        self._tau = self.arm.gravity
+        self._tau, self._before = self.arm.gravity, np.zeros(7)
         self._told = 0
         return self
 
@@ -124,8 +125,9 @@ class Loop:
             if not np.isfinite(tau).all() or (np.abs(tau) > LIMITS * (1.0 + 1e-12)).any():
                 seen.strange += 1
             if seen.cycles > 1 and not seen.unanswered:  # the first one may follow a silence
-                seen.step = max(seen.step, float((np.abs(tau - self._tau) - RATES * PERIOD).max()))
+                seen.step = max(seen.step, float((np.abs(tau - self._tau) - self._rates(v) * PERIOD).max()))
             self._tau = tau
+        self._before = v
         self.arm.advance(self._tau if tau is not None else self.arm.gravity, pulled)
         if self.arm.drives:
             at, moves = self.arm.state
@@ -133,6 +135,11 @@ class Loop:
             seen.fastest, seen.beyond = max(seen.fastest, share), max(seen.beyond, float((at - UPPER).max()))
             seen.beyond = max(seen.beyond, float((LOWER - at).max()))
             seen.speeds.append(share)
+
+    def _rates(self, v: Array) -> Array:
+        """How fast efforts may change: where a tool's joints come near their velocity limits, as a robot takes it."""
+        soon = np.abs(v) + FORESEEN * np.abs(v - self._before) / PERIOD
+        return np.full(7, 1000.0) if self.kind != "feedforward" and (soon > HASTE * SPEEDS).any() else RATES
 
     def _ask(self, q: Array, v: Array, efforts: Any) -> Array | None:
         """The effort that answers this state; None: nothing does."""

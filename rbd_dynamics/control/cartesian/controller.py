@@ -27,6 +27,7 @@ from rbd_dynamics.robot import Robot
 Array = NDArray[np.float64]
 Carrier = Literal["root", "tool", "wanted"]
 CARRIERS = ("root", "tool", "wanted")
+HASTE = 0.7  # share of a velocity limit, more than a motion takes: a joint that will have it soon is in haste
 LIMIT_SHARE = 0.3  # of a joint's effort limit, that keeps it from its limit of position
 
 
@@ -155,7 +156,7 @@ class CartesianController:
             CartesianOutput(*(np.zeros(size) for size in self._sizes(nv))) for _ in range(3)
         )
         self.compliance = compliance or Compliance()
-        self._recent = RecentVelocities()
+        self._recent, self._in_haste = RecentVelocities(), False
         first = self.tuning(
             gains=gains,
             compliance=compliance,
@@ -260,6 +261,11 @@ class CartesianController:
 
     # --- steps ------------------------------------------------------------------------------------
 
+    @property
+    def in_haste(self) -> bool:
+        """At the last step a joint was so fast, or became so, that efforts have to change as fast as they can."""
+        return self._in_haste
+
     def step(
         self,
         q: Array,
@@ -288,6 +294,8 @@ class CartesianController:
         then, and nothing has changed.
         """
         inputs = self._inputs(q, v, theta, rate, acceleration, wrench, tool_wrench, posture, posture_rate, dt)
+        ahead = v + self.gains.reaction_time / inputs[3][0] * (v - inputs[2])
+        self._in_haste = bool((np.maximum(np.abs(v), np.abs(ahead)) > HASTE * self.velocity_limits).any())
         self._recent.add(v, dt)
         if self._call(*inputs, *self._work) is None:
             self._kernel(inputs, self._work)

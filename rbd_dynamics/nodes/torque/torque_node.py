@@ -114,7 +114,8 @@ class TorqueNode(ManagedNode[P, T]):
         """The command is out: what is published beside it, where anybody listens."""
 
     def lets_go(self, engine: T) -> bool:
-        """Efforts have to fall faster than is usual for small joints: a tool pushes against nothing, or too much."""
+        """Efforts have to change faster than is usual for small joints: a tool pushes against nothing, or too much, or
+        joints come near their velocity limits."""
         return False
 
     def holding(self, engine: T, robot: Robot) -> tuple[Array, Array]:
