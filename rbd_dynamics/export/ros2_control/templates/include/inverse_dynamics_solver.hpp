@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin for inverse_dynamics_solver, the interface of ROS 2 for solvers of inverse dynamics, on an exported robot:
-//   rbd_dynamics export robot.urdf --name robot --friction -o robot
-//       --kernels inverse_dynamics,mass_matrix,coriolis,gravity,friction
-#ifndef EXPORTED_SOLVER__EXPORTED_SOLVER_HPP_
-#define EXPORTED_SOLVER__EXPORTED_SOLVER_HPP_
+// A plugin for inverse_dynamics_solver, the interface of ROS 2 for solvers of inverse dynamics.
+#ifndef ROBOT_PACKAGE__INVERSE_DYNAMICS_SOLVER_HPP_
+#define ROBOT_PACKAGE__INVERSE_DYNAMICS_SOLVER_HPP_
 
 #include <string>
 
 #include "inverse_dynamics_solver/inverse_dynamics_solver.hpp"
-#include "robot.hpp"
+#include "robot_package/robot_package.hpp"
 
-namespace exported_solver
+namespace robot_package
 {
 
-// Vectors are in the order of robot_joint_names. Parameters, all optional, in the namespace that `initialize` is given:
+// Vectors are in the order of robot_package_joint_names. Parameters, all optional, in the namespace that `initialize` is given:
 // payload.frame, payload.mass (kg) and payload.com (three numbers, m, in the frame).
-class ExportedSolver : public inverse_dynamics_solver::InverseDynamicsSolver
+class InverseDynamicsSolver : public inverse_dynamics_solver::InverseDynamicsSolver
 {
 public:
   // Throws InvalidParameterValueException for a description without one of the robot's joints, and for a payload that
@@ -29,18 +27,18 @@ public:
     const Eigen::VectorXd & joint_positions, const Eigen::VectorXd & joint_velocities) const override;
   Eigen::VectorXd getGravityVector(const Eigen::VectorXd & joint_positions) const override;
   Eigen::VectorXd getFrictionVector(const Eigen::VectorXd & joint_velocities) const override;
-  // With friction, where the robot was exported with --friction.
+  // With friction.
   Eigen::VectorXd getTorques(
     const Eigen::VectorXd & joint_positions, const Eigen::VectorXd & joint_velocities,
     const Eigen::VectorXd & joint_accelerations) const override;
 
 private:
-  const robot::Robot & ready() const;
+  const robot_package::Robot & ready() const;
 
-  robot::Robot robot_;
+  robot_package::Robot robot_;
   bool is_initialized_ = false;
 };
 
-}  // namespace exported_solver
+}  // namespace robot_package
 
-#endif  // EXPORTED_SOLVER__EXPORTED_SOLVER_HPP_
+#endif  // ROBOT_PACKAGE__INVERSE_DYNAMICS_SOLVER_HPP_
