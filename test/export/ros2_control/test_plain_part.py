@@ -268,15 +268,14 @@ def test_stops_limits_and_brakes(model, talk):
     q = model.random(np.random.default_rng(15))
     zero = np.zeros(7)
     at_stop, clipped, held, half = talk(
-        simulate(upper - 1e-5, zero + 2.0, zero, substep=1e-5, period=2e-5),
+        simulate(upper - 1e-5, zero + 2.0, zero, substep=1e-5, period=1e-5),
         simulate(q, zero, np.full(7, 1e6)),
         simulate(q, zero, NONE, period=0.5),
         simulate(q, zero, np.where(np.arange(7) == 3, np.nan, 0.0), period=0.05),
     )
     ended, speed, _, _ = state_of(at_stop)
     there = ended == upper
-    assert np.all(ended <= upper)
-    assert there.sum() >= 4, "friction and the others hold some back"
+    assert there.all()
     assert np.all(speed[there] <= 0.0)
     assert np.array_equal(state_of(clipped)[2], most)
     assert np.array_equal(state_of(held)[0], q)

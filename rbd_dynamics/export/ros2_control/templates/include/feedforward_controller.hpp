@@ -76,14 +76,14 @@ private:
   bool read_state();
   void read_references();
   void forget_references();
-  std::string settings_from(const robot_package_feedforward::Params & given, FeedforwardSettings & settings) const;
-  std::string stability_of(const robot_package_feedforward::Params & given, const FeedforwardSettings & settings) const;
+  std::string settings_from(const robot_package_settings::Params & given, FeedforwardSettings & settings) const;
+  std::string stability_of(const robot_package_settings::Params & given, const FeedforwardSettings & settings) const;
   void receive(const JointTrajectory & message);
   void change_payload(const SetPayload::Request & request, SetPayload::Response & response);
   void tell();
 
-  std::shared_ptr<robot_package_feedforward::ParamListener> listener_;
-  robot_package_feedforward::Params parameters_;
+  std::shared_ptr<robot_package_settings::ParamListener> listener_;
+  robot_package_settings::Params parameters_;
   FeedforwardLaw law_;
   Loads loads_;  // of the callbacks' thread
   Vector q_{}, v_{};

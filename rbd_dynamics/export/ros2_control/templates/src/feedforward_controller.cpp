@@ -19,7 +19,7 @@ using controller_interface::CallbackReturn;
 using controller_interface::InterfaceConfiguration;
 using controller_interface::interface_configuration_type;
 using controller_interface::return_type;
-using robot_package_feedforward::Params;
+using robot_package_settings::Params;
 
 static_assert(ROBOT_PACKAGE_NQ == ROBOT_PACKAGE_NV && ROBOT_PACKAGE_JOINTS == ROBOT_PACKAGE_NV);
 static_assert(std::is_same_v<Real, double>);
@@ -48,7 +48,7 @@ static bool by_joint(const std::vector<double> & given, const Vector & otherwise
 CallbackReturn FeedforwardController::on_init()
 {
   try {
-    listener_ = std::make_shared<robot_package_feedforward::ParamListener>(get_node());
+    listener_ = std::make_shared<robot_package_settings::ParamListener>(get_node());
     parameters_ = listener_->get_params();
   } catch (const std::exception & error) {
     RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());

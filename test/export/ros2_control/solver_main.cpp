@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The example solver without ROS: what each function answers, a row each; errors as text.
+// The plugin for inverse_dynamics_solver without ROS: what each function answers, a row each; errors as text.
 #include <cstdio>
 #include <map>
 #include <memory>
 
 #include "inverse_dynamics_solver/inverse_dynamics_solver.hpp"
-#include "robot.hpp"
+#include "arm/arm.hpp"
 
 inverse_dynamics_solver::InverseDynamicsSolver * make_plugin();
 
@@ -41,15 +41,15 @@ static void fails(Call call)
 int main()
 {
   std::unique_ptr<inverse_dynamics_solver::InverseDynamicsSolver> solver(make_plugin());
-  Eigen::VectorXd q(robot::nq), v(robot::nv), a(robot::nv);
-  for (std::size_t i = 0; i < robot::nv; ++i) q[i] = 0.1 * (i + 1), v[i] = 0.2 * (i + 1), a[i] = 1.0 - 0.3 * i;
+  Eigen::VectorXd q(arm::nq), v(arm::nv), a(arm::nv);
+  for (std::size_t i = 0; i < arm::nv; ++i) q[i] = 0.1 * (i + 1), v[i] = 0.2 * (i + 1), a[i] = 1.0 - 0.3 * i;
   fails([&] { solver->getGravityVector(q); });
   fails([&] { solver->initialize(nullptr, "", "<robot/>"); });
   auto parameters = std::make_shared<Parameters>();
   parameters->values.emplace("arm.payload.frame", rclcpp::Parameter(std::string("nowhere")));
   parameters->values.emplace("arm.payload.mass", rclcpp::Parameter(0.7));
   fails([&] { solver->initialize(parameters, "arm", ""); });
-  parameters->values["arm.payload.frame"] = rclcpp::Parameter(std::string(robot_frame_names[ROBOT_FRAMES - 1]));
+  parameters->values["arm.payload.frame"] = rclcpp::Parameter(std::string(arm_frame_names[ARM_FRAMES - 1]));
   solver->initialize(parameters, "arm", "");
   show("M", solver->getInertiaMatrix(q));
   show("C", solver->getCoriolisVector(q, v));
