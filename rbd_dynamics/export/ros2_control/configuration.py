@@ -38,7 +38,8 @@ controller_manager:
       type: joint_trajectory_controller/JointTrajectoryController
 
 # Gains: {named(timing)}.
-# In every posture errors die out at {gains.bandwidth:.2g} Hz or faster; kd could grow by {gains.margin:.3g} before one is unstable.
+# In every posture errors die out at {gains.bandwidth:.2g} Hz or faster;
+# kd could grow by {gains.margin:.3g} before one is unstable.
 feedforward_controller:
   ros__parameters:
     reference_interfaces: [position, velocity, acceleration]

@@ -37,8 +37,8 @@ def export_ros2_control(
 ) -> list[str]:
     """Write a package for ros2_control, in C++17 around the robot's kernels; returns the files' names.
 
-    It has the chainable controller `FeedforwardController`, the hardware `DynamicsSystem`, which is the robot by its own
-    dynamics, a plugin for inverse_dynamics_solver, parameters with gains, a description, a launch file and tests
+    It has the chainable controller `FeedforwardController`, the hardware `DynamicsSystem`, which is the robot by its
+    own dynamics, a plugin for inverse_dynamics_solver, parameters with gains, a description, a launch file and tests
     (docs/export.md).
 
     Parameters:
@@ -56,7 +56,9 @@ def export_ros2_control(
         raise ValueError(f"robot {model.name!r} has no joint that is free: nothing to export")
     for joint in model.joints:
         if joint.kind.nv != 1 or joint.kind.nq != 1:
-            raise ValueError(f"joint {joint.name!r} has {joint.kind.nv} degrees of freedom: ros2_control has joints of one")
+            raise ValueError(
+                f"joint {joint.name!r} has {joint.kind.nv} degrees of freedom: ros2_control has joints of one"
+            )
     if rate < 1:
         raise ValueError(f"rate is {rate}, expected at least 1 Hz")
     check_free(output)
@@ -81,7 +83,7 @@ def export_ros2_control(
     files: dict[str, str | bytes] = {
         _place(path.relative_to(TEMPLATES), prefix): _filled(path.read_text(encoding="utf-8"), words)
         for path in sorted(TEMPLATES.rglob("*"))
-        if path.is_file() and path.suffix in {".hpp", ".cpp", ".yaml", ".xml", ".txt", ".md", ".py"}
+        if path.is_file()
     }
     files |= {
         f"include/{prefix}/{prefix}.h": header(exported),
@@ -96,9 +98,10 @@ def export_ros2_control(
 
 
 def _place(path: Path, prefix: str) -> str:
-    """Where a template goes: headers into a folder of the package's name, so that two packages have no header alike."""
-    parts = ["include", prefix, *path.parts[1:]] if path.parts[0] == "include" else list(path.parts)
-    return "/".join(parts).replace("robot_package", prefix)
+    """The path of a template in the package. Headers go into a folder of its name: no two packages have one alike."""
+    folders = {"include": ["include", prefix], "checks": ["test"]}  # a folder `test` here would be this library's
+    parts = [*folders.get(path.parts[0], [path.parts[0]]), *path.parts[1:]]
+    return "/".join(parts).replace("robot_package", prefix).removesuffix(".in")
 
 
 def _filled(text: str, words: dict[str, str]) -> str:

@@ -59,7 +59,8 @@ int main()
   info.hardware_parameters["substep"] = "1e-5";
   std::unique_ptr<hardware_interface::SystemInterface> hardware(make_plugin());
 #if HARDWARE_INTERFACE_VERSION_GTE(4, 34, 0)
-  if (hardware->on_init(hardware_interface::HardwareComponentInterfaceParams{info}) != CallbackReturn::SUCCESS) return 6;
+  if (hardware->on_init(hardware_interface::HardwareComponentInterfaceParams{info}) != CallbackReturn::SUCCESS)
+    return 6;
 #else
   if (hardware->on_init(info) != CallbackReturn::SUCCESS) return 6;
 #endif
@@ -67,7 +68,8 @@ int main()
   const auto show = [&](const char * what) {
     std::printf("%s", what);
     for (const char * kind : {"position", "velocity", "effort"}) {
-      for (const char * name : arm_joint_names) std::printf(" %.17g", hardware->states.at(std::string(name) + "/" + kind));
+      for (const char * name : arm_joint_names)
+        std::printf(" %.17g", hardware->states.at(std::string(name) + "/" + kind));
     }
     std::printf("\n");
   };

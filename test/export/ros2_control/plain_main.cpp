@@ -22,14 +22,31 @@ extern "C" void * __libc_malloc(std::size_t);
 extern "C" void __libc_free(void *);
 extern "C" void * __libc_calloc(std::size_t, std::size_t);
 extern "C" void * __libc_realloc(void *, std::size_t);
-extern "C" void * malloc(std::size_t size) { found += watched; return __libc_malloc(size); }
-extern "C" void free(void * place) { found += watched; __libc_free(place); }
-extern "C" void * calloc(std::size_t count, std::size_t size) { found += watched; return __libc_calloc(count, size); }
-extern "C" void * realloc(void * place, std::size_t size) { found += watched; return __libc_realloc(place, size); }
+extern "C" void * malloc(std::size_t size)
+{
+  found += watched;
+  return __libc_malloc(size);
+}
+extern "C" void free(void * place)
+{
+  found += watched;
+  __libc_free(place);
+}
+extern "C" void * calloc(std::size_t count, std::size_t size)
+{
+  found += watched;
+  return __libc_calloc(count, size);
+}
+extern "C" void * realloc(void * place, std::size_t size)
+{
+  found += watched;
+  return __libc_realloc(place, size);
+}
 extern "C" int pthread_mutex_lock(pthread_mutex_t * mutex)
 {
   found += watched;
-  while (pthread_mutex_trylock(mutex) != 0) {}
+  while (pthread_mutex_trylock(mutex) != 0) {
+  }
   return 0;
 }
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <memory>
 
-#include "inverse_dynamics_solver/inverse_dynamics_solver.hpp"
 #include "arm/arm.hpp"
+#include "inverse_dynamics_solver/inverse_dynamics_solver.hpp"
 
 inverse_dynamics_solver::InverseDynamicsSolver * make_plugin();
 

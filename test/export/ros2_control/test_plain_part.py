@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an exported package for ros2_control controls and simulates with, in headers without ROS, against the library."""
+"""The headers without ROS of an exported package for ros2_control, against the library."""
 
 from __future__ import annotations
 
@@ -94,9 +94,7 @@ def test_efforts_are_those_of_the_library(model, talk, law, evaluate_at):
     for _ in range(20):
         q, v = model.random(rng), rng.normal(size=7)
         position, velocity, acceleration, added = q + 0.1 * rng.normal(size=7), *rng.normal(size=(3, 7))
-        lines.append(
-            step(q, v, position=position, velocity=velocity, acceleration=acceleration, effort=added)
-        )
+        lines.append(step(q, v, position=position, velocity=velocity, acceleration=acceleration, effort=added))
         expected.append(
             own.compute(q, v, motion_of([position, velocity, acceleration]), np.zeros(1), added=added).copy()
         )
@@ -199,7 +197,7 @@ def test_the_check_of_stability_is_the_library_s(model, talk, computed):
     lines, expected = [], []
     for scale, delay, bandwidth in itertools.product((0.3, 30.0), (0.0, 1e-3, 2.5e-3), (0.0, 30.0)):
         q = model.random(rng)
-        kp, kd = (scale * np.array([600.0, 30.0]) if computed else scale * np.array([100.0, 5.0]))
+        kp, kd = scale * np.array([600.0, 30.0]) if computed else scale * np.array([100.0, 5.0])
         M = robot.mass_matrix(q) if computed else np.eye(7)
         expected.append(growth_rate(robot.mass_matrix(q), kp * M, kd * M, Timing(1e-3, delay, bandwidth)))
         lines.append(("growth", q, np.full(7, kp), np.full(7, kd), computed, 1e-3, delay, bandwidth))

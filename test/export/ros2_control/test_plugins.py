@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plugins of an exported package for ros2_control, compiled against what they use of its interfaces.
 
-`declarations/` has of ros2_control, rclcpp and inverse_dynamics_solver what the plugins use, with the signatures of their
-releases, so that no ROS is needed here. Where ros2_control is installed, `test_built_package.py` builds the package.
+`declarations/` has of ros2_control, rclcpp and inverse_dynamics_solver what the plugins use, with the signatures of
+their releases, so that no ROS is needed here. Where ros2_control is installed, `test_built_package.py` builds the
+package.
 """
 
 from __future__ import annotations
@@ -87,9 +88,7 @@ def numbers(line: str) -> np.ndarray:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_controller_commands_what_the_law_says(package, release):
-    lines = output_of_plugin(
-        package, "feedforward_controller", "controller_main.cpp", f"-DDECLARED_RELEASE={release}"
-    )
+    lines = output_of_plugin(package, "feedforward_controller", "controller_main.cpp", f"-DDECLARED_RELEASE={release}")
     found = {line.split()[0]: numbers(line) for line in lines}
     robot = rbd.Robot(rbd.load_urdf(ARM))
     frame = robot.model.frame_names[-1]

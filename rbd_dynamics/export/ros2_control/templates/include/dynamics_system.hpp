@@ -14,17 +14,18 @@
 namespace robot_package
 {
 
-// Hardware that is the robot itself, by its own dynamics. Commands: the effort of each joint. States: position, velocity,
-// and effort where it is declared. A joint that no controller commands is held by its brake.
+// Hardware that is the robot itself, by its own dynamics. Commands: the effort of each joint. States: position,
+// velocity, and effort where it is declared. A joint that no controller commands is held by its brake.
 //
 // Parameters of the <hardware>, all optional: substep (s, 1e-4), floor_height (m: with it there is a floor that the tip
-// can touch), floor_stiffness (N/m), floor_damping (N s/m), floor_friction. `initial_value` of a position says where the
-// joint begins.
+// can touch), floor_stiffness (N/m), floor_damping (N s/m), floor_friction. `initial_value` of a position says where
+// the joint begins.
 class DynamicsSystem : public hardware_interface::SystemInterface
 {
 public:
 #if HARDWARE_INTERFACE_VERSION_GTE(4, 34, 0)
-  hardware_interface::CallbackReturn on_init(const hardware_interface::HardwareComponentInterfaceParams & params) override;
+  hardware_interface::CallbackReturn on_init(
+    const hardware_interface::HardwareComponentInterfaceParams & params) override;
 #else
   hardware_interface::CallbackReturn on_init(const hardware_interface::HardwareInfo & info) override;
 #endif

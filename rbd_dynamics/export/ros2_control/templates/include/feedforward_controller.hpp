@@ -18,7 +18,7 @@
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 
 // Handles that are shared came with 4.44 of Jazzy, 5.13 of Kilted and 6.5.
-#if CONTROLLER_INTERFACE_VERSION_GTE(6, 5, 0) || \
+#if CONTROLLER_INTERFACE_VERSION_GTE(6, 5, 0) ||                                             \
   (CONTROLLER_INTERFACE_VERSION_MAJOR == 5 && CONTROLLER_INTERFACE_VERSION_GTE(5, 13, 0)) || \
   (CONTROLLER_INTERFACE_VERSION_MAJOR == 4 && CONTROLLER_INTERFACE_VERSION_GTE(4, 44, 0))
 #define ROBOT_PACKAGE_HAS_REFERENCE_LIST
@@ -29,9 +29,9 @@ namespace robot_package
 
 // Commands the effort of all joints: the model's torque of the motion that is wanted, and a PD around it.
 //
-// The motion comes through reference interfaces, <name>/<joint>/position, velocity, acceleration, effort, of a controller
-// in front, such as joint_trajectory_controller; else from ~/reference, a JointTrajectory with one point. Without one the
-// robot is held where it was last wanted, from its activation on.
+// The motion comes through reference interfaces, <name>/<joint>/position, velocity, acceleration, effort, of a
+// controller in front, such as joint_trajectory_controller; else from ~/reference, a JointTrajectory with one point.
+// Without one the robot is held where it was last wanted, from its activation on.
 class FeedforwardController : public controller_interface::ChainableControllerInterface
 {
 public:

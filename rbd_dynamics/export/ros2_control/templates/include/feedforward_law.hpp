@@ -45,9 +45,9 @@ struct FeedforwardSettings
 {
   // 0 or 1 for inertia, Coriolis, gravity, springs, friction; 1: at the desired state; 1: computed torque
   std::array<double, 7> weights{1, 1, 1, 1, 0, 0, 0};
-  Vector kp{}, kd{};      // N m/rad and N m s/rad, N/m and N s/m; of computed torque 1/s^2 and 1/s
-  Vector effort_limits{};  // N m, N
-  Vector effort_rates{};   // N m/s, N/s
+  Vector kp{}, kd{};          // N m/rad and N m s/rad, N/m and N s/m; of computed torque 1/s^2 and 1/s
+  Vector effort_limits{};     // N m, N
+  Vector effort_rates{};      // N m/s, N/s
   bool has_positions = true;  // else the reference is of efforts alone, to which the model's terms are added
 };
 

@@ -11,8 +11,8 @@
 namespace robot_package
 {
 
-// Vectors are in the order of robot_package_joint_names. Parameters, all optional, in the namespace that `initialize` is given:
-// payload.frame, payload.mass (kg) and payload.com (three numbers, m, in the frame).
+// Vectors are in the order of robot_package_joint_names. Parameters, all optional, in the namespace that `initialize`
+// is given: payload.frame, payload.mass (kg) and payload.com (three numbers, m, in the frame).
 class InverseDynamicsSolver : public inverse_dynamics_solver::InverseDynamicsSolver
 {
 public:

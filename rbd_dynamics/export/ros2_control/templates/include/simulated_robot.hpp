@@ -17,10 +17,10 @@ namespace robot_package
 struct Floor
 {
   bool is_there = false;
-  double height = 0.0;       // m, in the world
-  double stiffness = 1e5;    // N/m
-  double damping = 1e3;      // N s/m
-  double friction = 0.3;     // tangential force over normal force
+  double height = 0.0;     // m, in the world
+  double stiffness = 1e5;  // N/m
+  double damping = 1e3;    // N s/m
+  double friction = 0.3;   // tangential force over normal force
 };
 
 // Linearly implicit steps: friction and contact are taken at the end of a step, as far as their slopes tell, so that

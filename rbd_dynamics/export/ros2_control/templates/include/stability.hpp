@@ -81,8 +81,8 @@ inline double log_radius(Matrix A)
 
 // Moves q, v and the actuators' efforts by h seconds of a command u; all are rows over what the period began with.
 inline void move(
-  std::vector<std::vector<double>> & state, const std::vector<const double *> & u, const std::vector<double> & compliance,
-  double h, double bandwidth)
+  std::vector<std::vector<double>> & state, const std::vector<const double *> & u,
+  const std::vector<double> & compliance, double h, double bandwidth)
 {
   constexpr double pi = 3.14159265358979323846;
   const double lag = bandwidth > 0.0 ? 1.0 / (2.0 * pi * bandwidth) : 0.0;

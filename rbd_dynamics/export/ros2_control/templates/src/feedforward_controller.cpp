@@ -16,8 +16,8 @@ namespace robot_package
 {
 
 using controller_interface::CallbackReturn;
-using controller_interface::InterfaceConfiguration;
 using controller_interface::interface_configuration_type;
+using controller_interface::InterfaceConfiguration;
 using controller_interface::return_type;
 using robot_package_settings::Params;
 
@@ -97,7 +97,8 @@ std::string FeedforwardController::settings_from(const Params & given, Feedforwa
   settings.weights[6] = computed ? 1.0 : 0.0;
   settings.has_positions = has(given.reference_interfaces, "position");
   const bool efforts_alone = given.reference_interfaces.size() == 1 && has(given.reference_interfaces, "effort");
-  if (!settings.has_positions && !efforts_alone) return "reference_interfaces are position, and others, or effort alone";
+  if (!settings.has_positions && !efforts_alone)
+    return "reference_interfaces are position, and others, or effort alone";
   return "";
 }
 
@@ -135,11 +136,13 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
   law_.configure(settings);
   new_loads_.put({loads_.inertia(), 0.0});
   subscription_ = node->create_subscription<JointTrajectory>(
-    "~/reference", rclcpp::SystemDefaultsQoS(), [this](const JointTrajectory::SharedPtr message) { receive(*message); });
+    "~/reference", rclcpp::SystemDefaultsQoS(),
+    [this](const JointTrajectory::SharedPtr message) { receive(*message); });
   service_ = node->create_service<SetPayload>(
-    "~/set_payload", [this](
-                       const std::shared_ptr<SetPayload::Request> request,
-                       std::shared_ptr<SetPayload::Response> response) { change_payload(*request, *response); });
+    "~/set_payload",
+    [this](const std::shared_ptr<SetPayload::Request> request, std::shared_ptr<SetPayload::Response> response) {
+      change_payload(*request, *response);
+    });
   diagnostics_ = node->create_publisher<DiagnosticArray>("/diagnostics", rclcpp::SystemDefaultsQoS());
   diagnostics_->on_activate();
   timer_ = node->create_wall_timer(std::chrono::seconds(1), [this] { tell(); });
@@ -156,7 +159,8 @@ CallbackReturn FeedforwardController::on_cleanup(const rclcpp_lifecycle::State &
 }
 
 #ifdef ROBOT_PACKAGE_HAS_REFERENCE_LIST
-std::vector<hardware_interface::CommandInterface::SharedPtr> FeedforwardController::on_export_reference_interfaces_list()
+std::vector<hardware_interface::CommandInterface::SharedPtr>
+FeedforwardController::on_export_reference_interfaces_list()
 {
   references_.clear();
   for (const auto & name : parameters_.reference_interfaces) {
@@ -228,7 +232,8 @@ bool FeedforwardController::read_state()
 {
   for (std::size_t i = 0; i < nv; ++i) {
 #if CONTROLLER_INTERFACE_VERSION_GTE(4, 27, 0)
-    const auto position = state_interfaces_[2 * i].get_optional(), velocity = state_interfaces_[2 * i + 1].get_optional();
+    const auto position = state_interfaces_[2 * i].get_optional(),
+               velocity = state_interfaces_[2 * i + 1].get_optional();
     if (!position || !velocity) return false;
     q_[i] = *position;
     v_[i] = *velocity;
@@ -264,7 +269,8 @@ CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::Stat
   return all ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;
 }
 
-return_type FeedforwardController::update_reference_from_subscribers(const rclcpp::Time &, const rclcpp::Duration & period)
+return_type FeedforwardController::update_reference_from_subscribers(
+  const rclcpp::Time &, const rclcpp::Duration & period)
 {
   since_ += period.seconds();
   if (received_.take(reference_)) since_ = 0.0;
@@ -361,10 +367,10 @@ void FeedforwardController::tell()
     if (now.efforts[i] != now.wanted[i]) cut += (cut.empty() ? "" : ", ") + std::string(robot_package_joint_names[i]);
   }
   status.level = cut.empty() ? Status::OK : Status::WARN;
-  status.message = !cut.empty()  ? "efforts are limited: " + cut
-                   : !runs       ? "not active"
-                   : now.holds   ? "holding"
-                                 : "following";
+  status.message = !cut.empty() ? "efforts are limited: " + cut
+                   : !runs      ? "not active"
+                   : now.holds  ? "holding"
+                                : "following";
   if (runs) add("longest cycle, us", std::to_string(1e6 * now.longest));
   add("mass, kg", std::to_string(loads_.mass()));
   DiagnosticArray message;

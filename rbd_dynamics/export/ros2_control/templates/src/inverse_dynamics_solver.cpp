@@ -25,13 +25,15 @@ void check(const Eigen::VectorXd & vector, Eigen::Index size, const char * what)
 {
   if (vector.size() != size) {
     throw std::invalid_argument(
-      std::string(what) + " has " + std::to_string(vector.size()) + " numbers, the robot needs " + std::to_string(size));
+      std::string(what) + " has " + std::to_string(vector.size()) + " numbers, the robot needs " +
+      std::to_string(size));
   }
 }
 
 void check(robot_package::Status status, const char * what)
 {
-  if (status == robot_package::Status::bad_input) throw std::invalid_argument(std::string(what) + ": an input is not finite");
+  if (status == robot_package::Status::bad_input)
+    throw std::invalid_argument(std::string(what) + ": an input is not finite");
   if (status != robot_package::Status::ok) throw std::runtime_error(std::string(what) + ": the result is not finite");
 }
 

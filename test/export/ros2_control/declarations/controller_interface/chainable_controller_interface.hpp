@@ -16,8 +16,17 @@ namespace controller_interface
 {
 
 using CallbackReturn = rclcpp_lifecycle::node_interfaces::LifecycleNodeInterface::CallbackReturn;
-enum class return_type : std::uint8_t { OK = 0, ERROR = 1 };
-enum class interface_configuration_type : std::uint8_t { ALL = 0, INDIVIDUAL = 1, NONE = 2 };
+enum class return_type : std::uint8_t
+{
+  OK = 0,
+  ERROR = 1
+};
+enum class interface_configuration_type : std::uint8_t
+{
+  ALL = 0,
+  INDIVIDUAL = 1,
+  NONE = 2
+};
 
 struct InterfaceConfiguration
 {
@@ -64,7 +73,10 @@ public:
   std::shared_ptr<const rclcpp_lifecycle::LifecycleNode> get_node() const { return node_; }
 
 protected:
-  virtual std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list() { return {}; }
+  virtual std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
+  {
+    return {};
+  }
   virtual std::vector<hardware_interface::CommandInterface> on_export_reference_interfaces() { return {}; }
   virtual bool on_set_chained_mode(bool) { return true; }
   virtual return_type update_reference_from_subscribers(const rclcpp::Time & time, const rclcpp::Duration & period) = 0;

@@ -3,11 +3,11 @@
 
 #include <cstdio>
 
-#define RCLCPP_LOG_HERE(logger, ...) \
-  do {                               \
-    (void)(logger);                  \
+#define RCLCPP_LOG_HERE(logger, ...)   \
+  do {                                 \
+    (void)(logger);                    \
     std::fprintf(stderr, __VA_ARGS__); \
-    std::fputc('\n', stderr);         \
+    std::fputc('\n', stderr);          \
   } while (false)
 #define RCLCPP_ERROR(logger, ...) RCLCPP_LOG_HERE(logger, __VA_ARGS__)
 #define RCLCPP_WARN(logger, ...) RCLCPP_LOG_HERE(logger, __VA_ARGS__)

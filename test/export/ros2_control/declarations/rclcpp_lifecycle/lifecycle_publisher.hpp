@@ -83,7 +83,8 @@ public:
   rclcpp::Time now() const { return {}; }
 
   template <class Message, class QoS, class Callback>
-  std::shared_ptr<rclcpp::Subscription<Message>> create_subscription(const std::string &, const QoS &, Callback && callback)
+  std::shared_ptr<rclcpp::Subscription<Message>> create_subscription(
+    const std::string &, const QoS &, Callback && callback)
   {
     auto made = std::make_shared<rclcpp::Subscription<Message>>();
     made->callback = callback;
@@ -127,7 +128,12 @@ namespace node_interfaces
 class LifecycleNodeInterface
 {
 public:
-  enum class CallbackReturn : std::uint8_t { SUCCESS = 97, FAILURE = 98, ERROR = 99 };
+  enum class CallbackReturn : std::uint8_t
+  {
+    SUCCESS = 97,
+    FAILURE = 98,
+    ERROR = 99
+  };
 
   virtual ~LifecycleNodeInterface() = default;
   virtual CallbackReturn on_configure(const State &) { return CallbackReturn::SUCCESS; }
