@@ -11,8 +11,8 @@ from rbd_dynamics.cli.sources import load_and_warn
 from rbd_dynamics.cli.usage_error import UsageError
 
 #: of the kernels in C alone, and of the package for ros2_control alone, with what they are without being given
-_OF_KERNELS = {"kernels": None, "target": [], "single": False, "friction": False}
-_OF_ROS2_CONTROL = {"tip": None, "rate": None}
+_OF_KERNELS: dict[str, object] = {"kernels": None, "target": [], "single": False, "friction": False}
+_OF_ROS2_CONTROL: dict[str, object] = {"tip": None, "rate": None}
 
 
 def run_export(options: argparse.Namespace) -> int:

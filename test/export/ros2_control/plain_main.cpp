@@ -176,6 +176,30 @@ int main()
       print(robot.v);
       print(robot.applied());
       print(robot.contact_force());
+    } else if (command == "chain") {  // the law on the simulated robot: a quintic over a second, then a second at rest
+      robot.v = {};
+      read(robot.q);
+      arm::Vector from = robot.q, to{};
+      read(to);
+      law.start(from);
+      double worst = 0.0, left = 0.0;
+      for (int k = 0; k < 2000; ++k) {
+        const double s = std::min(1e-3 * k, 1.0), slope = s * s * (30 + s * (-60 + 30 * s));
+        arm::Reference reference = arm::Reference::none();
+        for (std::size_t i = 0; i < arm::nv; ++i) {
+          const double far = to[i] - from[i];
+          reference.position[i] = from[i] + far * s * s * s * (10 + s * (-15 + 6 * s));
+          reference.velocity[i] = far * slope;
+          reference.acceleration[i] = far * s * (60 + s * (-180 + 120 * s));
+        }
+        if (law.step(robot.q, robot.v, reference, 1e-3) != arm::Status::ok) return 2;
+        if (k == 0) print(law.efforts());
+        if (!robot.step(law.efforts(), 1e-3)) return 3;
+        left = 0.0;
+        for (std::size_t i = 0; i < arm::nv; ++i) left = std::max(left, std::abs(robot.q[i] - reference.position[i]));
+        worst = std::max(worst, left);
+      }
+      std::printf(" %.17g %.17g", worst, left);
     } else if (command == "mailbox") {
       std::printf(" %d", mailbox_keeps_its_word());
     } else if (command == "time") {  // us of a cycle: the best of some rounds

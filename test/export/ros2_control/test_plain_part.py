@@ -13,7 +13,7 @@ from helpers.checks.exported import STRICT, needs, output_of
 from scipy.integrate import solve_ivp
 
 import rbd_dynamics as rbd
-from rbd_dynamics.control import Feedforward
+from rbd_dynamics.control import Feedforward, joint_gains
 from rbd_dynamics.control.motion.splines import motion_of
 from rbd_dynamics.control.safety.closed_loop import Timing, growth_rate
 from rbd_dynamics.export import export_ros2_control
@@ -226,6 +226,19 @@ def test_cycles_neither_allocate_nor_lock_and_take_microseconds(model, talk):
     assert answers[-2] == ["1"]
     assert answers[-1][0] == "0", "allocations or locks in a cycle"
     assert int(answers[-1][1]) > 0, "the counters count"
+
+
+def test_a_motion_is_followed_with_the_gains_that_were_written(model, talk):
+    gains = joint_gains(rbd.Robot(model), Timing(1e-3, 1e-3))
+    q = np.array([0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.5])
+    goal = q + np.array([0.6, 0.4, -0.5, 0.5, 0.4, -0.4, 0.7])
+    limits = [model.joint(name).limits.effort for name in model.joint_names]
+    terms = settings(terms=(1, 1, 1, 1, 1, 0, 0), kp=gains.kp, kd=gains.kd, limits=limits)
+    *first, worst, left = map(float, talk(terms, ("chain", q, goal))[1])
+    np.testing.assert_allclose(first, rbd.Robot(model).gravity(q), rtol=1e-12, atol=1e-12)
+    print(f"on the simulated Panda: {worst:.2g} rad at most, {left:.2g} rad at rest")
+    assert worst < 5e-3
+    assert left < 1e-3
 
 
 # --- the simulated robot ---
