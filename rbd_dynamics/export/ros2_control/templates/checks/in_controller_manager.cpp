@@ -2,8 +2,9 @@
 // The controller on the simulated hardware in a controller manager: it holds the robot from its first cycle on.
 #include <gmock/gmock.h>
 
-#include <cmath>
+#include <chrono>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -23,15 +24,13 @@ static std::string text_of(const std::string & path)
 
 TEST(FeedforwardController, holds_the_simulated_robot)
 {
-  rclcpp::init(0, nullptr);
-  const std::string folder = SOURCE_FOLDER;
-  rclcpp::NodeOptions options = controller_manager::get_cm_node_options();
-  options.arguments({"--ros-args", "--params-file", folder + "/config/controllers.yaml"});
+  const std::string folder = SOURCE_FOLDER, parameters = folder + "/config/controllers.yaml";
+  const char * const words[] = {"test", "--ros-args", "--params-file", parameters.c_str()};
+  rclcpp::init(4, words);
   auto executor = std::make_shared<rclcpp::executors::SingleThreadedExecutor>();
   auto manager = std::make_shared<controller_manager::ControllerManager>(
-    executor, text_of(folder + "/description/robot_package.urdf"), true, "controller_manager", "", options);
+    executor, text_of(folder + "/description/robot_package.urdf"), true, "controller_manager");
   const std::string name = "feedforward_controller";
-  manager->set_parameter(rclcpp::Parameter(name + ".params_file", folder + "/config/controllers.yaml"));
   auto controller = manager->load_controller(name, "robot_package/FeedforwardController");
   ASSERT_NE(controller, nullptr);
   ASSERT_EQ(manager->configure_controller(name), controller_interface::return_type::OK);

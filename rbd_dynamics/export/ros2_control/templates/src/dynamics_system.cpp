@@ -140,7 +140,7 @@ return_type DynamicsSystem::read(const rclcpp::Time &, const rclcpp::Duration & 
 return_type DynamicsSystem::write(const rclcpp::Time &, const rclcpp::Duration &)
 {
   for (std::size_t i = 0; i < nv; ++i) {
-    efforts_[i] = commanded_[i] ? get_command<double>(effort_names_[i]) : nothing;
+    efforts_[i] = commanded_[i] ? get_command(effort_names_[i]) : nothing;
   }
   return return_type::OK;
 }

@@ -290,11 +290,7 @@ return_type FeedforwardController::update_and_write_commands(const rclcpp::Time 
   // no number that is not known to be right
   if (law_.step(q_, v_, reference_, period.seconds()) != Status::ok) return return_type::ERROR;
   for (std::size_t i = 0; i < nv; ++i) {
-#if CONTROLLER_INTERFACE_VERSION_GTE(4, 27, 0)
     if (!command_interfaces_[i].set_value(law_.efforts()[i])) return return_type::ERROR;
-#else
-    command_interfaces_[i].set_value(law_.efforts()[i]);
-#endif
   }
   longest_ = std::max(longest_, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   conditions_.put({law_.efforts(), law_.wanted(), law_.holds(), longest_});
