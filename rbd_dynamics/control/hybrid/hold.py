@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
+IN_TIME = 0.5  # of the time 1 / hold_damping: in so much of it, efforts have to be able to change to what is wanted
+RECOVERY = 0.2  # s, in which the gains come back
 
 
 def inertia_of(robot: Robot, q: Array, A: Array) -> tuple[Array, Array]:
@@ -35,9 +38,14 @@ class FreeMotion(NamedTuple):
 class HybridHold:
     """Holds a robot whose joints have one degree of freedom each.
 
+    Efforts change no faster than their rates. A fast arm that was braked as hard as a slow one would want efforts that
+    come too late: it would swing, ever farther. The faster it is, the softer are the gains, so that efforts follow.
+
     Attributes:
         at (nq): where it is held; None: where it is seen next.
         q, v: the state that was held last.
+        rates (nv): N m/s or N/s, at which efforts may change; infinite where they may jump.
+        share: of the damping; of the stiffness its square, so that the damping ratio stays.
     """
 
     def __init__(self, controller: HybridController) -> None:
@@ -46,6 +54,7 @@ class HybridHold:
         self.at: Array | None = None
         self.q, self.v = np.zeros(model.nq), np.zeros(model.nv)
         self._wanted = np.zeros(model.nv)
+        self.rates, self.share = np.full(model.nv, np.inf), 1.0
 
     def torque(self, q: Array, v: Array, limits: HybridLimits, force: Array, elapsed: float) -> Array:
         """Efforts (nv); the same array each time.
@@ -56,6 +65,7 @@ class HybridHold:
             self.at = q.copy()
         self.q[:], self.v[:] = q, v
         robot = self.controller.robot
+        self._soften(limits, max(elapsed, 0.0))
         tau = robot.inverse_dynamics(q, v, self._acceleration(q, v, limits), out=self._wanted)
         if force.any():
             change = limits.force_rate * max(elapsed, 0.0)
@@ -82,4 +92,13 @@ class HybridHold:
 
     def _acceleration(self, q: Array, v: Array, limits: HybridLimits) -> Array:
         away = self.controller.robot.model.difference(q, q if self.at is None else self.at)
-        return np.asarray(limits.hold_stiffness * away - limits.hold_damping * v)
+        share = self.share
+        return np.asarray(share * share * limits.hold_stiffness * away - share * limits.hold_damping * v)
+
+    def _soften(self, limits: HybridLimits, elapsed: float) -> None:
+        """Update the share of the damping d: M d v, which brakes, is to be reached within a part of 1 / d."""
+        momentum = self.controller.robot.mass_matrix(self.q) @ self.v
+        needed = limits.hold_damping**2 * float((np.abs(momentum) / self.rates).max(initial=0.0))
+        self.share += min(1.0, elapsed / RECOVERY) * (1.0 - self.share)
+        if needed * self.share**2 > IN_TIME:
+            self.share = math.sqrt(IN_TIME / needed)

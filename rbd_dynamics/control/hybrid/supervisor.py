@@ -71,6 +71,11 @@ class HybridSupervisor:
         self.contact.limits = limits
 
     @property
+    def hold_rates(self) -> Array:
+        """N m/s or N/s (nv), at which efforts may change while it holds; infinite where they may jump."""
+        return self._hold.rates
+
+    @property
     def desired(self) -> Array:
         """Multipliers (m) wanted by the user."""
         return self.contact.desired
