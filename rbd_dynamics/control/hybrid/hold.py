@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -11,11 +10,10 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.softening import Softening
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
-IN_TIME = 0.5  # of the time 1 / hold_damping: in so much of it, efforts have to be able to change to what is wanted
-RECOVERY = 0.2  # s, in which the gains come back
 
 
 def inertia_of(robot: Robot, q: Array, A: Array) -> tuple[Array, Array]:
@@ -38,14 +36,10 @@ class FreeMotion(NamedTuple):
 class HybridHold:
     """Holds a robot whose joints have one degree of freedom each.
 
-    Efforts change no faster than their rates. A fast arm that was braked as hard as a slow one would want efforts that
-    come too late: it would swing, ever farther. The faster it is, the softer are the gains, so that efforts follow.
-
     Attributes:
         at (nq): where it is held; None: where it is seen next.
         q, v: the state that was held last.
-        rates (nv): N m/s or N/s, at which efforts may change; infinite where they may jump.
-        share: of the damping; of the stiffness its square, so that the damping ratio stays.
+        softening: of its gains.
     """
 
     def __init__(self, controller: HybridController) -> None:
@@ -54,7 +48,7 @@ class HybridHold:
         self.at: Array | None = None
         self.q, self.v = np.zeros(model.nq), np.zeros(model.nv)
         self._wanted = np.zeros(model.nv)
-        self.rates, self.share = np.full(model.nv, np.inf), 1.0
+        self.softening = Softening(model.nv)
 
     def torque(self, q: Array, v: Array, limits: HybridLimits, force: Array, elapsed: float) -> Array:
         """Efforts (nv); the same array each time.
@@ -65,7 +59,7 @@ class HybridHold:
             self.at = q.copy()
         self.q[:], self.v[:] = q, v
         robot = self.controller.robot
-        self._soften(limits, max(elapsed, 0.0))
+        self.softening.update(robot.mass_matrix(q) @ v, limits.hold_damping, max(elapsed, 0.0))
         tau = robot.inverse_dynamics(q, v, self._acceleration(q, v, limits), out=self._wanted)
         if force.any():
             change = limits.force_rate * max(elapsed, 0.0)
@@ -92,13 +86,5 @@ class HybridHold:
 
     def _acceleration(self, q: Array, v: Array, limits: HybridLimits) -> Array:
         away = self.controller.robot.model.difference(q, q if self.at is None else self.at)
-        share = self.share
+        share = self.softening.share
         return np.asarray(share * share * limits.hold_stiffness * away - share * limits.hold_damping * v)
-
-    def _soften(self, limits: HybridLimits, elapsed: float) -> None:
-        """Update the share of the damping d: M d v, which brakes, is to be reached within a part of 1 / d."""
-        momentum = self.controller.robot.mass_matrix(self.q) @ self.v
-        needed = limits.hold_damping**2 * float((np.abs(momentum) / self.rates).max(initial=0.0))
-        self.share += min(1.0, elapsed / RECOVERY) * (1.0 - self.share)
-        if needed * self.share**2 > IN_TIME:
-            self.share = math.sqrt(IN_TIME / needed)

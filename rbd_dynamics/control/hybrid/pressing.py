@@ -26,6 +26,7 @@ from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 from rbd_dynamics.control.hybrid.push import Push
 from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift
+from rbd_dynamics.control.hybrid.softening import Softening
 from rbd_dynamics.control.hybrid.turns import Turns
 
 Array = NDArray[np.float64]
@@ -70,6 +71,7 @@ class Pressing:
         self._leaves = np.flatnonzero(self.unilateral).tolist()
         self._touching = True  # what cannot be lost
         self._looked = 0.0  # s, since what can be let go was looked at
+        self.softening = Softening(nv)
 
     @property
     def approaching(self) -> bool:
@@ -193,6 +195,7 @@ class Pressing:
             if approach is None
             else push.approaching(approach, before, again=self._again)
         )
+        self._soften(q, v, dt)
         self.output = out = controller.step(
             q, v, step.theta, rate=step.rate, acceleration=step.acceleration, force=pushed.force,
             measured=felt if pushed.felt else None, dt=dt, posture=governor.wanted_posture, approach=pushed.aim,
@@ -203,6 +206,13 @@ class Pressing:
         if not problem and approach is not None:
             problem = approach.step(out.h, out.drift, dt)
         return problem
+
+    def _soften(self, q: Array, v: Array, dt: float) -> None:
+        """Where the arm is fast beside its wanted motion, as after a blow, the task's gains are softer."""
+        reach = self.governor.reachable
+        if reach is not None:
+            momentum = self.controller.robot.mass_matrix(q) @ (v - reach.v)
+            self.controller.soften(self.softening.update(momentum, self.controller.task_damping, dt))
 
     def _look(self, q: Array, v: Array, measured: Array, dt: float, beside: float) -> Approach | None:
         """Whether it touches, touches no more, or yet. The approach that goes on. beside: as for `_problem`."""

@@ -71,9 +71,13 @@ class HybridSupervisor:
         self.contact.limits = limits
 
     @property
-    def hold_rates(self) -> Array:
-        """N m/s or N/s (nv), at which efforts may change while it holds; infinite where they may jump."""
-        return self._hold.rates
+    def effort_rates(self) -> Array:
+        """N m/s or N/s (nv), at which efforts may change; infinite where they may jump. Gains are softer for them."""
+        return self._hold.softening.rates
+
+    @effort_rates.setter
+    def effort_rates(self, rates: Array) -> None:
+        self._hold.softening.rates = self.contact.softening.rates = rates
 
     @property
     def desired(self) -> Array:

@@ -158,7 +158,9 @@ def _tune(engine: Engine, params: HybridControllerParameters) -> None:
     supervisor.limits = _limits(params)
     letting_go, bounds = supervisor.contact.letting_go, Bounds.of(names, params)
     letting_go.rates[engine.joints] = bounds.urgent_rates
-    supervisor.hold_rates[engine.joints] = bounds.rates_of(limits)
+    rates = np.full(engine.model.nv, np.inf)
+    rates[engine.joints] = bounds.rates_of(limits)
+    supervisor.effort_rates = rates
     letting_go.lag = params.actuator_lag
     supervisor.motion.options = params.motion_options
     if engine.normal is not None:
