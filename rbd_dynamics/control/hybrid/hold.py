@@ -23,6 +23,9 @@ def inertia_of(robot: Robot, q: Array, A: Array) -> tuple[Array, Array]:
     return 1.0 / np.maximum(mobility, 1e-6), np.asarray(Minv_At)
 
 
+FADING = 0.1  # s
+
+
 class FreeMotion(NamedTuple):
     """What an arm does where it is held: push (m) and task acceleration (k) of its errors of the model; inertia (m) of
     the rows; jolt (nv, m): joint speeds for each 1 m/s that a blow takes from a row."""
@@ -40,6 +43,7 @@ class HybridHold:
         at (nq): where it is held; None: where it is seen next.
         q, v: the state that was held last.
         softening: of its gains.
+        beside (nv): efforts against what is felt beside the constraints, which fade away.
     """
 
     def __init__(self, controller: HybridController) -> None:
@@ -49,6 +53,7 @@ class HybridHold:
         self.q, self.v = np.zeros(model.nq), np.zeros(model.nv)
         self._wanted = np.zeros(model.nv)
         self.softening = Softening(model.nv)
+        self.beside, self._fading = np.zeros(model.nv), 0.0
 
     def torque(self, q: Array, v: Array, limits: HybridLimits, force: Array, elapsed: float) -> Array:
         """Efforts (nv); the same array each time.
@@ -65,8 +70,25 @@ class HybridHold:
             change = limits.force_rate * max(elapsed, 0.0)
             force -= np.clip(force, -change, change)
             tau -= force @ robot.constraint_rows(q, v, self.controller.constraints).A
+        if self._fading > 0.0:
+            self._fading -= max(elapsed, 0.0) / FADING
+            tau += max(self._fading, 0.0) * self.beside
         most = self.controller.effort_limits
         return np.clip(tau, -most, most, out=tau)
+
+    def fade(self, last: Array, felt: Array, limits: HybridLimits, force: Array) -> None:
+        """What leans on something beside the constraints lets go by and by: at once, a stiff wall would throw it back.
+
+        last (nv): the effort before holding began. felt (nv): by what is felt there; no more of it counts than last
+        pushed against it, as sensors may be wrong. force (m): as for `torque`.
+        """
+        own = last - self.torque(self.q, self.v, limits, force, 0.0)
+        self.beside[:] = np.clip(-felt, np.minimum(own, 0.0), np.maximum(own, 0.0))
+        self._fading = 1.0
+
+    def let_go(self) -> None:
+        """Nothing is felt beside the constraints any more."""
+        self._fading = 0.0
 
     def against_the_model(self, limits: HybridLimits, rows: NDArray[np.bool_]) -> FreeMotion:
         """What holding does against errors of the model, in the terms of approaching; and how the rows move.

@@ -51,6 +51,7 @@ class Pressing:
         unilateral (m): rows that can only push.
         output: of the last step; None where there was none.
         drift: of the sensor.
+        behind: s, by which efforts are commanded later than they were wanted, as they change no faster than they may.
     """
 
     def __init__(self, controller: HybridController, governor: TaskGovernor, limits: HybridLimits) -> None:
@@ -71,7 +72,7 @@ class Pressing:
         self._leaves = np.flatnonzero(self.unilateral).tolist()
         self._touching = True  # what cannot be lost
         self._looked = 0.0  # s, since what can be let go was looked at
-        self.softening = Softening(nv)
+        self.softening, self.behind = Softening(nv), 0.0
 
     @property
     def approaching(self) -> bool:
@@ -208,11 +209,12 @@ class Pressing:
         return problem
 
     def _soften(self, q: Array, v: Array, dt: float) -> None:
-        """Where the arm is fast beside its wanted motion, as after a blow, the task's gains are softer."""
+        """Where efforts come late and the arm is fast beside its wanted motion, as after a blow, gains are softer."""
         reach = self.governor.reachable
-        if reach is not None:
-            momentum = self.controller.robot.mass_matrix(q) @ (v - reach.v)
-            self.controller.soften(self.softening.update(momentum, self.controller.task_damping, dt))
+        if reach is not None and (self.behind or self.softening.share < 1.0):
+            controller = self.controller
+            momentum = controller.robot.mass_matrix(q) @ (v - reach.v)
+            controller.soften(self.softening.update(momentum, controller.task_damping, dt, behind=self.behind))
 
     def _look(self, q: Array, v: Array, measured: Array, dt: float, beside: float) -> Approach | None:
         """Whether it touches, touches no more, or yet. The approach that goes on. beside: as for `_problem`."""
