@@ -275,7 +275,7 @@ class HybridSupervisor:
             if not -LONGEST_STEP < elapsed <= limits.state_timeout:
                 self.stop(f"joint states were silent for {elapsed:.3g} s")
             elif problem := silent or contact.checks.beside(limits, beside):
-                self.stop(problem, beside=beside)
+                self.stop(problem, beside=None if silent else beside)
         self._let_go_beside(beside)
         self.last = now
         dt = min(max(elapsed, 0.0), LONGEST_STEP)
