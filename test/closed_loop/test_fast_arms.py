@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arms that are fast when they are to be held, or are thrown by a blow: with efforts that change no faster than usual."""
+"""Arms that are fast when they are to be held, or are thrown by a blow; efforts change no faster than usual."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ def held(arm: str, rotors: float, share: float, signs: list[float]) -> np.ndarra
     scene, model = scene_of(case), model_of(arm)
     plant, bench = scene.plant, Bench(model_of(arm, 0.8 * rotors), scene.params)
     limits, speeds = np.array(model.velocity_limit), []
-    plant.data.qvel[plant._v] = share * limits * signs
-    plant.reset_readings()
+    plant.move(share * limits * signs)
     for k in range(1500):
         tau = bench.answer(START + k * MS, *plant.read())
         plant.command(plant.tau if tau is None else tau)
