@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.limits import HybridLimits
-from rbd_dynamics.control.hybrid.softening import Softening
+from rbd_dynamics.control.safety.softening import Softening
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

@@ -26,8 +26,8 @@ from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 from rbd_dynamics.control.hybrid.push import Push
 from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift
-from rbd_dynamics.control.hybrid.softening import Softening
 from rbd_dynamics.control.hybrid.turns import Turns
+from rbd_dynamics.control.safety.softening import Softening
 
 Array = NDArray[np.float64]
 SUDDEN = 0.003  # s without contact, after which a tool that moves on approaches anew
@@ -209,7 +209,7 @@ class Pressing:
         return problem
 
     def _soften(self, q: Array, v: Array, dt: float) -> None:
-        """Where efforts come late and the arm is fast beside its wanted motion, as after a blow, gains are softer."""
+        """Softer gains where efforts come late and the arm is fast beside its wanted motion, as after a blow."""
         reach = self.governor.reachable
         if reach is not None and (self.behind or self.softening.share < 1.0):
             controller = self.controller

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbd_dynamics.control.hybrid.softening import Softening
+from rbd_dynamics.control.safety.softening import Softening
 
 MASS, RATE, DAMPING, LAG = 8.0, 1000.0, 70.0, 0.0053  # kg m^2, N m/s, 1/s, s: the shoulder of a large arm
 DT = 1e-3
