@@ -99,6 +99,8 @@ setup(
             "viewer/*.js",
             "viewer/page.*",
             "replay/fleet/fleet.html",
+            "export/ros2_control/templates/*",
+            "export/ros2_control/templates/*/*",
         ]
     },
     data_files=[

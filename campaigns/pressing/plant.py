@@ -114,6 +114,10 @@ class PressedArm(Plant):
         late = max(self.imperfect.sensor_delay, self.imperfect.state_delay) + 1
         self._past: deque[Reading] = deque([self._now()] * late, maxlen=late)
 
+    def move(self, v: Array) -> None:
+        """The joints are that fast, from now on."""
+        self.data.qvel[self._v] = v
+
     def touch(self, *surfaces: Surface) -> None:
         """What there is to touch."""
         self.contacts = [Contact(surface, BALL) for surface in surfaces]

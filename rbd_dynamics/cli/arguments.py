@@ -80,6 +80,7 @@ Examples:
   rbd_dynamics export panda --kernels inverse_dynamics,pose:panda_hand -o arm
   rbd_dynamics export ur5_robot --friction --target aarch64 -o ur5_c
   rbd_dynamics export robot.urdf --single --target thumbv7em,wasm32 -o small
+  rbd_dynamics export robot.urdf --ros2-control -o my_robot_dynamics
 """
 TORQUES_EXAMPLES = """\
 Examples:
@@ -320,7 +321,14 @@ def _add_export(commands: Any) -> None:
         "(Cortex-M7), wasm32; may be repeated")  # fmt: skip
     add("--single", action="store_true", help="single precision")
     add("--friction", action="store_true", help="with the joints' friction, as Robot(model, friction=True)")
-    add("--name", metavar="NAME", help="what names in C begin with; default: the robot's name")
+    add("--name", metavar="NAME",
+        help="what names in C begin with; default: the robot's name; with --ros2-control the package's, by default "
+        "the folder's")  # fmt: skip
+    add("--ros2-control", action="store_true",
+        help="a package for ros2_control around them: a chainable controller with the feedforward law, the robot by "
+        "its own dynamics as hardware, parameters with gains, tests")  # fmt: skip
+    add("--tip", metavar="FRAME", help="frame that touches the floor of that hardware; default: the last")
+    add("--rate", metavar="HZ", type=int, help="of the controller manager; default: 1000")
     add("--json", action="store_true", help="print JSON in place of a list")
     parser.set_defaults(run=later("rbd_dynamics.cli.export", "run_export"))
 

@@ -92,7 +92,7 @@ def report(said: Sequence[Remark], findings: Findings, where: str = "") -> None:
 
 def is_xacro(root: ET.Element) -> bool:
     """Whether some element is one that xacro replaces."""
-    return any("/xacro}" in element.tag for element in root.iter())
+    return any("/xacro}" in tag for tag in {element.tag for element in root.iter()})
 
 
 def local_tag(element: ET.Element) -> str:

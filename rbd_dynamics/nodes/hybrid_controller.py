@@ -143,6 +143,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         engine.sensor.constraints = engine.controller.constraints  # the task frame may be on its way
         measured = self.wrench.multipliers(engine, q, v)
         was, before = engine.supervisor.mode, engine.supervisor.last
+        engine.supervisor.contact.behind = self.safeguards.behind
         beside = None if measured is None else engine.sensor.beside
         tau = engine.supervisor.torque(reader.stamp, q, v, measured, self.wrench.stamp, beside=beside)
         efforts[:] = tau[engine.joints]

@@ -48,7 +48,8 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
         self.parts.append(self.payload)
         self._paused = False
         self._diverged = ""
-        self._lag = 0.0
+        self._lag = self._waited = 0.0  # s: what was left out; in lockstep, for commands since time was counted anew
+        self._unanswered = False  # in lockstep, the last joint state
         self._commands = 0
         self._answered, self._published = False, 0.0  # the last joint state: by a command; wall time
         self._reported = (0.0, 0)  # wall time and steps at the last report
@@ -98,7 +99,7 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
     def _restart_time(self, steps: int) -> None:
         """Count from here: wall time, steps, and the stamp that this moment has."""
         step = round(self.params.step * SECOND)
-        now = time.time_ns()
+        now, self._waited = time.time_ns(), 0.0
         self._anchor = (time.monotonic(), steps, steps * step if self.params.publish_clock else now)
 
     def _on_timer(self) -> None:
@@ -114,7 +115,11 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
         due = int(elapsed / self.params.step) - (engine.simulation.steps - first)
         each = max(1, round(1.0 / self.params.publish_rate / self.params.step))
         if due * self.params.step > LONGEST_LAG * self.params.real_time_factor:
-            self._lag += due * self.params.step
+            if self.params.lockstep and not self._answered and not engine.simulation.braked:
+                self._unanswered = True
+                self._waited += time.monotonic() - self._published
+            late = due * self.params.step - self._waited * self.params.real_time_factor
+            self._lag += max(0.0, late)
             self._advance(engine, each)
             self._restart_time(engine.simulation.steps)
         elif not self.params.lockstep:
@@ -199,7 +204,9 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
             return
         engine.simulation.command(efforts, dofs)
         self._commands += 1
-        self._answered = True
+        if self.params.lockstep and not self._answered:
+            self._waited += time.monotonic() - self._published
+        self._answered, self._unanswered = True, False
         if self.params.lockstep:
             self._on_timer()  # it may be due already
 
@@ -252,8 +259,12 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
         status.values["motion"] = "paused" if self._paused else "braked" if simulation.braked else "free"
         if self._diverged:
             status.error(self._diverged)
-        if self._lag:
+        if self._lag > LONGEST_LAG * self.params.real_time_factor:
             status.warn(f"too slow for real time: {self._lag:.3f} s left out")
+        if self._unanswered:
+            status.warn(
+                f"no command came within {PATIENCE:g} s of the last joint state (lockstep): has the controller stopped?"
+            )
         if simulation.timed_out:
             status.warn("no commands: all efforts are zero")
         self._commands, self._lag = 0, 0.0

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import tracemalloc
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,10 +14,14 @@ from helpers.models.robots import random_tree
 from helpers.models.shapes import SHAPES, described
 from helpers.wide import table
 
+import rbd_dynamics as rbd
+from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.model import load_urdf, model_from_dict, model_to_dict, preflight
 from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.inertia_felt import all_inertia_is_felt
 from rbd_dynamics.model.pivots import pivots
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.inertia import RigidInertia
 
 
 def calls_of(work):
@@ -111,6 +116,46 @@ def test_the_pivots_multiply_to_the_determinant_of_the_mass_matrix(seed, mimic, 
     expected = np.linalg.det(Robot(model, backend="reference").mass_matrix(q))
     assert np.prod(left) * np.prod(sizes) == pytest.approx(expected, rel=1e-9)
     assert len(sizes) == model.nv
+
+
+def spoilt(model, rng):
+    """The model with the inertias of some bodies gone, or as good as gone, on the joint's axis or negative."""
+    bodies = list(model.bodies)
+    for k in rng.choice(len(bodies), size=2, replace=False):
+        (column, *_) = bodies[k].joint.kind.columns(bodies[k].joint.kind.neutral())
+        along = np.array(column[:3] if any(column[:3]) else column[3:])
+        scale = 10.0 ** float(rng.integers(-14, 1))
+        inertia = [
+            RigidInertia(),
+            RigidInertia.from_parameters(tuple(scale * each for each in bodies[k].inertia.parameters)),
+            RigidInertia.from_com(1.0, tuple((0.3 * along).tolist()), (scale, 0.0, 0.0, scale, 0.0, scale)),
+            RigidInertia.from_com(-scale, (0.1, 0.0, 0.0), (0.0,) * 6),
+        ][rng.integers(4)]
+        armature = float(rng.choice([0.0, 1e-9, 1e-3]))
+        bodies[k] = replace(bodies[k], inertia=inertia, joint=replace(bodies[k].joint, armature=armature))
+    return replace(model, bodies=tuple(bodies))
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_what_is_certain_of_the_inertia_that_joints_feel_is_so(base):
+    certain = 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        kinds = ("revolute", "continuous", "prismatic")
+        model = random_tree(rng, n=int(rng.integers(2, 8)), kinds=kinds, base=base, mimic=0.3 * (seed % 2))
+        for tried in (model, *(spoilt(model, rng) for _ in range(4))):
+            if not all_inertia_is_felt(tried):
+                continue
+            certain += 1
+            q = np.stack([tried.random(rng) for _ in range(4)])
+            assert pivots(tried, q).left.min() > 1e-9, seed
+            assert np.linalg.eigvalsh(Robot(tried, backend="reference").mass_matrix(q[0]))[0] > 0.0, seed
+    assert certain > 100
+
+
+def test_of_robots_as_they_are_nearly_all_are_certain():
+    named = [robots()[name] for name in ("panda", "ur5_robot", "talos_reduced", "anymal", "kinova")]
+    assert all(all_inertia_is_felt(rbd.load(file, base=base)) for file in named for base in ("fixed", "floating"))
 
 
 def test_a_direction_that_two_joints_share_is_found_in_a_long_chain():

@@ -184,6 +184,17 @@ def test_a_document_type_that_declares_nothing_is_passed_over_and_not_fetched(na
         assert not select.select([server], [], [], 0.0)[0], "somebody called"
 
 
+@pytest.mark.parametrize("encoding", ["cp037", "utf-16-le", "ISO-8859-1"])
+def test_a_document_type_is_seen_in_any_encoding_that_a_file_declares(encoding):
+    """In EBCDIC no byte of the word is as in ASCII."""
+    head = f'<?xml version="1.0" encoding="{encoding}"?>'
+    text = (head + DOCTYPES["default of an attribute"]).encode(encoding)
+    if encoding == "cp037":
+        text = head.encode() + DOCTYPES["default of an attribute"].encode(encoding)
+    with pytest.raises(ModelError):
+        load_urdf(text)
+
+
 def test_a_comment_that_speaks_of_a_document_type_is_none():
     assert load_urdf("<!-- <!DOCTYPE robot> -->" + ROBOT.format("a")).frame_names == ["a"]
 

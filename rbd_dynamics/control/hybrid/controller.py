@@ -122,7 +122,27 @@ class HybridController:
         force, acceleration = self.force_integral, -self._slope * self._output.task_integral
         self.gains = gains
         self._numbers[: len(numbers)] = numbers
+        self._own, self._share = self._numbers.copy(), 1.0  # as they are where nothing is softer
+        kp, kd = (float(each.max(initial=0.0)) for each in (numbers[: self.k], numbers[self.k : 2 * self.k]))
+        #: 1/s, of the task error: the largest of all rows
+        self.task_damping = kd if self.law == "geometric" else kp + kd
         self.preset(force=force, acceleration=acceleration)
+
+    def soften(self, share: float) -> None:
+        """Use so much of the damping of task and posture, of their stiffness its square, of the integral the cube.
+
+        share: 0 (excluded) to 1.
+        """
+        if share == self._share:
+            return
+        k, stiffness = self.k, share * share
+        own, numbers = self._own, self._numbers
+        # the gauge-invariant law's stiffness is kp kd
+        numbers[:k] = own[:k] * (stiffness if self.law == "geometric" else share)
+        numbers[k : 2 * k] = own[k : 2 * k] * share
+        numbers[2 * k + 3 : 2 * k + 6] = own[2 * k + 3 : 2 * k + 6] * (stiffness, share, share)
+        self._output.task_integral[:] *= (self._share / share) ** 3  # what it gives stays
+        self._share = share
 
     def move(self, constraints: ConstraintSet, task: ConstraintSet) -> None:
         """Other placements, radii and the like, between two steps.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.safety.softening import Softening
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -20,6 +21,9 @@ def inertia_of(robot: Robot, q: Array, A: Array) -> tuple[Array, Array]:
     Minv_At = np.linalg.solve(robot.mass_matrix(q), A.T)
     mobility = np.asarray(np.einsum("ij,ji->i", A, Minv_At), dtype=float)
     return 1.0 / np.maximum(mobility, 1e-6), np.asarray(Minv_At)
+
+
+FADING = 0.1  # s
 
 
 class FreeMotion(NamedTuple):
@@ -38,6 +42,8 @@ class HybridHold:
     Attributes:
         at (nq): where it is held; None: where it is seen next.
         q, v: the state that was held last.
+        softening: of its gains.
+        beside (nv): efforts against what is felt beside the constraints, which fade away.
     """
 
     def __init__(self, controller: HybridController) -> None:
@@ -46,6 +52,8 @@ class HybridHold:
         self.at: Array | None = None
         self.q, self.v = np.zeros(model.nq), np.zeros(model.nv)
         self._wanted = np.zeros(model.nv)
+        self.softening = Softening(model.nv)
+        self.beside, self._fading = np.zeros(model.nv), 0.0
 
     def torque(self, q: Array, v: Array, limits: HybridLimits, force: Array, elapsed: float) -> Array:
         """Efforts (nv); the same array each time.
@@ -56,13 +64,31 @@ class HybridHold:
             self.at = q.copy()
         self.q[:], self.v[:] = q, v
         robot = self.controller.robot
+        self.softening.update(robot.mass_matrix(q) @ v, limits.hold_damping, max(elapsed, 0.0))
         tau = robot.inverse_dynamics(q, v, self._acceleration(q, v, limits), out=self._wanted)
         if force.any():
             change = limits.force_rate * max(elapsed, 0.0)
             force -= np.clip(force, -change, change)
             tau -= force @ robot.constraint_rows(q, v, self.controller.constraints).A
+        if self._fading > 0.0:
+            self._fading -= max(elapsed, 0.0) / FADING
+            tau += max(self._fading, 0.0) * self.beside
         most = self.controller.effort_limits
         return np.clip(tau, -most, most, out=tau)
+
+    def fade(self, last: Array, felt: Array, limits: HybridLimits, force: Array) -> None:
+        """What leans on something beside the constraints lets go by and by: at once, a stiff wall would throw it back.
+
+        last (nv): the effort before holding began. felt (nv): by what is felt there; no more of it counts than last
+        pushed against it, as sensors may be wrong. force (m): as for `torque`.
+        """
+        own = last - self.torque(self.q, self.v, limits, force, 0.0)
+        self.beside[:] = np.clip(-felt, np.minimum(own, 0.0), np.maximum(own, 0.0))
+        self._fading = 1.0
+
+    def let_go(self) -> None:
+        """Nothing is felt beside the constraints any more."""
+        self._fading = 0.0
 
     def against_the_model(self, limits: HybridLimits, rows: NDArray[np.bool_]) -> FreeMotion:
         """What holding does against errors of the model, in the terms of approaching; and how the rows move.
@@ -82,4 +108,5 @@ class HybridHold:
 
     def _acceleration(self, q: Array, v: Array, limits: HybridLimits) -> Array:
         away = self.controller.robot.model.difference(q, q if self.at is None else self.at)
-        return np.asarray(limits.hold_stiffness * away - limits.hold_damping * v)
+        share = self.softening.share
+        return np.asarray(share * share * limits.hold_stiffness * away - share * limits.hold_damping * v)

@@ -32,11 +32,13 @@ class Beside(NamedTuple):
     """What a wrench has besides multipliers of the constraints.
 
     force: N, moment: N m about the tool's point, their sizes. power: W, that the tool does on what it touches.
+    efforts (nv): that force and moment exert on the joints.
     """
 
     force: float
     moment: float
     power: float
+    efforts: Array
 
 
 class MultiplierSensor:
@@ -63,10 +65,11 @@ class MultiplierSensor:
                 )
         self.robot, self.constraints, self.frame = robot, constraints, frame
         self._out, self._beside = np.zeros(len(constraints)), np.zeros(3)
+        self._beside_efforts = np.zeros(model.nv)
         self._still, self._nothing = np.zeros(model.nv), np.zeros(6)
         sizes = sizes_of(model, len(constraints), len(constraints.parameters))
         named = {"free": Argument("free", (6,))}
-        outputs = (*arguments("multipliers", sizes), Argument("beside", (3,)))
+        outputs = (*arguments("multipliers", sizes), Argument("beside", (3,)), Argument("efforts", (model.nv,)))
         signature = Signature(arguments("q v wrench free parameters", sizes, named), outputs)
         sensed = functools.partial(_sensed, constraints)
         function = function_of(model, signature, sensed, frame=frame, constraints=constraints)
@@ -83,18 +86,20 @@ class MultiplierSensor:
         v (nv): velocities. free (6): what the sensor reads where nothing is touched; it is not taken off multipliers.
         """
         inputs = (q, v, wrench, free, self.constraints.parameters)
-        if self._call(*inputs, self._out, self._beside) is None:
-            self._kernel(inputs, (self._out, self._beside))
+        outputs = self._out, self._beside, self._beside_efforts
+        if self._call(*inputs, *outputs) is None:
+            self._kernel(inputs, outputs)
         return self._out
 
     @property
     def beside(self) -> Beside:
         """What the wrench that was read last has besides multipliers."""
-        return Beside(*self._beside.tolist())
+        force, moment, power = self._beside.tolist()
+        return Beside(force, moment, power, self._beside_efforts)
 
 
 def _sensed(constraints: ConstraintSet, x: Inputs) -> list[Vector]:
-    """The multipliers of a wrench, and the sizes of what it has besides."""
+    """The multipliers of a wrench, the sizes of what it has besides, and what that exerts on the joints."""
     rows = constraints.wrench_rows(x.q, x.parameters[2:], sensor=x.frame)
     E = [row for one in rows.values() for row in one]
     felt = [w - f for w, f in zip(x.wrench, x.free)]
@@ -105,6 +110,7 @@ def _sensed(constraints: ConstraintSet, x: Inputs) -> list[Vector]:
     tool, _ = first.frames(x.model, iter(x.parameters[2:]))
     moment, force = (rest[0], rest[1], rest[2]), (rest[3], rest[4], rest[5])
     moment = sub3(moment, cross((x.frame.placement.inverse() @ tool.placement).p, force))
-    twist = combine(frame_jacobian(x.model, x.q, x.frame), x.v)
+    J = frame_jacobian(x.model, x.q, x.frame)
+    twist = combine(J, x.v)
     sizes = [sqrt(dot3(force, force)), sqrt(dot3(moment, moment)), -dot(felt, twist)]
-    return [multipliers_of(E, x.wrench), sizes]
+    return [multipliers_of(E, x.wrench), sizes, [dot(rest, column) for column in J]]

@@ -27,10 +27,12 @@ from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 from rbd_dynamics.control.hybrid.push import Push
 from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift
 from rbd_dynamics.control.hybrid.turns import Turns
+from rbd_dynamics.control.safety.softening import Softening
 
 Array = NDArray[np.float64]
 SUDDEN = 0.003  # s without contact, after which a tool that moves on approaches anew
 PATIENCE = 0.5  # of contact_timeout: after which one that stands does
+BLOW = 0.5  # s, for which a blow may have thrown the arm
 LOOKS = 0.25  # s between two looks at what can be let go
 
 
@@ -50,6 +52,7 @@ class Pressing:
         unilateral (m): rows that can only push.
         output: of the last step; None where there was none.
         drift: of the sensor.
+        behind: s, by which efforts are commanded later than they were wanted, as they change no faster than they may.
     """
 
     def __init__(self, controller: HybridController, governor: TaskGovernor, limits: HybridLimits) -> None:
@@ -70,6 +73,8 @@ class Pressing:
         self._leaves = np.flatnonzero(self.unilateral).tolist()
         self._touching = True  # what cannot be lost
         self._looked = 0.0  # s, since what can be let go was looked at
+        self.softening, self.behind = Softening(nv), 0.0
+        self._pressed = np.inf  # s, since contact was made
 
     @property
     def approaching(self) -> bool:
@@ -193,6 +198,7 @@ class Pressing:
             if approach is None
             else push.approaching(approach, before, again=self._again)
         )
+        self._soften(q, v, dt)
         self.output = out = controller.step(
             q, v, step.theta, rate=step.rate, acceleration=step.acceleration, force=pushed.force,
             measured=felt if pushed.felt else None, dt=dt, posture=governor.wanted_posture, approach=pushed.aim,
@@ -203,6 +209,19 @@ class Pressing:
         if not problem and approach is not None:
             problem = approach.step(out.h, out.drift, dt)
         return problem
+
+    def _soften(self, q: Array, v: Array, dt: float) -> None:
+        """Softer gains after a blow, where efforts come late and the arm is fast beside its wanted motion.
+
+        Not for long: what leans on a wall needs all of them.
+        """
+        self._pressed += dt
+        reach = self.governor.reachable
+        if reach is not None and (self.behind or self.softening.share < 1.0):
+            controller = self.controller
+            momentum = controller.robot.mass_matrix(q) @ (v - reach.v)
+            behind = self.behind if self.approaching or self._pressed < BLOW else 0.0
+            controller.soften(self.softening.update(momentum, controller.task_damping, dt, behind=behind))
 
     def _look(self, q: Array, v: Array, measured: Array, dt: float, beside: float) -> Approach | None:
         """Whether it touches, touches no more, or yet. The approach that goes on. beside: as for `_problem`."""
@@ -257,7 +276,7 @@ class Pressing:
             most = np.minimum(most, 2.0 * self._least if again else self.limits.contact_force)
         self.force[:] = np.where(self.unilateral, np.clip(felt, 0.0, most), felt)
         self.controller.preset(force=approach.push - (0.0 if came else self.force), acceleration=None)
-        self._approach, self._again = None, False
+        self._approach, self._again, self._pressed = None, False, 0.0
         self._contact.begin(self.output.h)
 
     def _approach_again(self, q: Array, v: Array, measured: Array) -> None:

@@ -71,6 +71,15 @@ class HybridSupervisor:
         self.contact.limits = limits
 
     @property
+    def effort_rates(self) -> Array:
+        """N m/s or N/s (nv), at which efforts may change; infinite where they may jump. Gains are softer for them."""
+        return self._hold.softening.rates
+
+    @effort_rates.setter
+    def effort_rates(self, rates: Array) -> None:
+        self._hold.softening.rates = self.contact.softening.rates = rates
+
+    @property
     def desired(self) -> Array:
         """Multipliers (m) wanted by the user."""
         return self.contact.desired
@@ -189,14 +198,26 @@ class HybridSupervisor:
         self._engaged, self.reason = True, ""
         return np.asarray(tau - controller.step(q, v, theta, rate=rate, force=felt, posture=q).wanted)
 
-    def stop(self, reason: str) -> None:
-        """Hold from the next state on. What still presses fades away, unless nothing pushes back."""
+    def stop(self, reason: str, *, beside: Beside | None = None) -> None:
+        """Hold from the next state on. What still presses fades away, unless nothing pushes back.
+
+        beside: what is felt beside the constraints.
+        """
         if self._engaged:
+            last = None if self.output is None else self.output.tau.copy()
             self.contact.end()
             self._engaged, self.reason = False, reason
             self._stopped = self.last
             self._hold.at = None
             self.motion.release()
+            self._hold.let_go()
+            if last is not None and beside is not None and beside.force > self.limits.contact_force:
+                self._hold.fade(last, beside.efforts, self.limits, self.force)
+
+    def _let_go_beside(self, beside: Beside | None) -> None:
+        """Nothing fades away where nothing pushes back."""
+        if beside is None or beside.force < self.limits.contact_force:
+            self._hold.let_go()
 
     def fade_from(self, other: HybridSupervisor) -> None:
         """Hold in place of another supervisor of the same constraints: what it presses with fades away here."""
@@ -254,7 +275,8 @@ class HybridSupervisor:
             if not -LONGEST_STEP < elapsed <= limits.state_timeout:
                 self.stop(f"joint states were silent for {elapsed:.3g} s")
             elif problem := silent or contact.checks.beside(limits, beside):
-                self.stop(problem)
+                self.stop(problem, beside=None if silent else beside)
+        self._let_go_beside(beside)
         self.last = now
         dt = min(max(elapsed, 0.0), LONGEST_STEP)
         self.governor.advance(dt)
@@ -268,6 +290,6 @@ class HybridSupervisor:
                 problem = str(error)
             if not problem and contact.output is not None:
                 return contact.output.tau
-            self.stop(problem)
+            self.stop(problem, beside=beside)
         contact.held(measured if not silent else None, dt)
         return self._hold.torque(q, v, limits, contact.force, elapsed)

@@ -7,7 +7,11 @@ import time
 
 from rclpy.node import Node
 
+from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.part import Part
+
+#: s of the steady clock, after which a simulated clock counts as standing still
+STANDS_STILL = 2.0
 
 
 class NodeClock(Part):
@@ -22,6 +26,7 @@ class NodeClock(Part):
         self.simulated = False
         self._lapse = self._steady = time.monotonic()
         self._last = 0  # ns, of the simulated clock
+        self._moved = (0, self._steady)  # ns, of the simulated clock when it was last seen to go on; s, steady
 
     def activated(self) -> None:
         self.simulated = bool(self._node.get_parameter("use_sim_time").value)
@@ -47,3 +52,13 @@ class NodeClock(Part):
             passed, self._last = min(passed, max(1e-9 * (now - self._last), 0.0)), now
         self._lapse += passed
         return self._lapse
+
+    def report(self, status: Status) -> None:
+        if not self.simulated:
+            return
+        now, steady = self.now(), time.monotonic()
+        if now != self._moved[0]:
+            self._moved = now, steady
+        elif steady - self._moved[1] > STANDS_STILL:
+            still = f"for {steady - self._moved[1]:.3g} s" if now else "at zero: there is no /clock yet"
+            status.warn(f"simulated time stands still {still}; what stops is noticed only when it goes on")

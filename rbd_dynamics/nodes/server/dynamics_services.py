@@ -33,7 +33,7 @@ def inverse_dynamics(
     q = layout.positions(request.positions)
     v = layout.per_freedom("velocities", request.velocities, len(q))
     a = layout.per_freedom("accelerations", request.accelerations, len(q))
-    f_ext = wrenches(request.external_wrenches, len(q), engine.prefix)
+    f_ext = wrenches(request.external_wrenches, len(q), engine.prefix, engine.model)
     terms = request.terms or engine.terms
     response.efforts = layout.flat(inverse_dynamics_terms(engine.frictionless, q, v, a, terms, f_ext=f_ext))
     response.joint_names = layout.names
@@ -46,7 +46,7 @@ def forward_dynamics(
     q = layout.positions(request.positions)
     v = layout.per_freedom("velocities", request.velocities, len(q))
     tau = layout.per_freedom("efforts", request.efforts, len(q))
-    f_ext = wrenches(request.external_wrenches, len(q), engine.prefix)
+    f_ext = wrenches(request.external_wrenches, len(q), engine.prefix, engine.model)
     response.accelerations = layout.flat(engine.moving.forward_dynamics(q, v, tau, f_ext=f_ext))
     response.joint_names = layout.names
 
@@ -58,7 +58,7 @@ def hybrid_dynamics(engine: Engine, request: srv.HybridDynamics.Request, respons
     prescribed = layout.flags("prescribed", request.prescribed)
     a = np.where(prescribed, layout.per_freedom("accelerations", request.accelerations, len(q)), 0.0)
     tau = np.where(prescribed, 0.0, layout.per_freedom("efforts", request.efforts, len(q)))
-    f_ext = wrenches(request.external_wrenches, len(q), engine.prefix)
+    f_ext = wrenches(request.external_wrenches, len(q), engine.prefix, engine.model)
     a, tau = engine.moving.hybrid_dynamics(q, v, a, tau, prescribed, f_ext=f_ext)
     response.accelerations, response.efforts = layout.flat(a), layout.flat(tau)
     response.joint_names = layout.names

@@ -61,7 +61,7 @@ class FillRequest:
             q = np.repeat(held[None], len(waypoints.times), axis=0)
             v, a = np.zeros_like(q), np.zeros_like(q)
             q[:, index], v[:, index], a[:, index] = waypoints.positions, waypoints.velocities, waypoints.accelerations
-            f_ext = wrenches(request.external_wrenches, len(q), prefix)
+            f_ext = wrenches(request.external_wrenches, len(q), prefix, robot.model)
             return self._response(inverse_dynamics_terms(robot, q, v, a, terms, f_ext=f_ext)[:, index])
 
         return work

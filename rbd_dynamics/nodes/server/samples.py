@@ -12,7 +12,7 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
 
-from rbd_dynamics.model.model import Joint, Model
+from rbd_dynamics.model.model import WORLD, Joint, Model
 from rbd_dynamics.nodes.managed.description import Prefix
 from rbd_dynamics.nodes.managed.messages import flat
 
@@ -116,15 +116,16 @@ class MovingRequest:
         self.layout, self.prefix = Layout(model, request.joint_names, prefix), prefix
         self.q = self.layout.positions(request.positions)
         self.v = self.per_freedom("velocities", request.velocities)
-        self.f_ext = wrenches(getattr(request, "external_wrenches", ()), len(self.q), prefix) or {}
+        self.f_ext = wrenches(getattr(request, "external_wrenches", ()), len(self.q), prefix, model) or {}
 
     def per_freedom(self, what: str, numbers: Sequence[float]) -> Array:
         """(N, nv) of a field."""
         return self.layout.per_freedom(what, numbers, len(self.q))
 
 
-def wrenches(messages: Sequence[WrenchStamped], samples: int, prefix: Prefix) -> dict[str, Array] | None:
-    """External wrenches by frame, (6,) or (N, 6), torque first, of messages."""
+def wrenches(messages: Sequence[WrenchStamped], samples: int, prefix: Prefix, model: Model) -> dict[str, Array] | None:
+    """External wrenches by frame, (6,) or (N, 6), torque first, of messages; one that could do nothing is refused."""
+    fixed = {frame.name for frame in model.frames if frame.body == WORLD} if messages else set()
     found: dict[str, list[list[float]]] = {}
     for index, message in enumerate(messages):
         frame = prefix.inside(message.header.frame_id)
@@ -134,6 +135,10 @@ def wrenches(messages: Sequence[WrenchStamped], samples: int, prefix: Prefix) ->
         numbers = [torque.x, torque.y, torque.z, force.x, force.y, force.z]
         if not np.isfinite(numbers).all():
             raise ValueError(f"external_wrenches: the wrench at {frame!r} is not finite (entry {index})")
+        if frame in fixed and any(numbers):
+            raise ValueError(
+                f"external_wrenches: the wrench at {frame!r} does nothing: the frame is fixed to the world"
+            )
         found.setdefault(frame, []).append(numbers)
     for frame, rows in found.items():
         if len(rows) not in (1, samples):

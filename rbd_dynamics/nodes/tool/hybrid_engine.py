@@ -156,8 +156,11 @@ def _tune(engine: Engine, params: HybridControllerParameters) -> None:
     engine.safe_stop.tune(params.stop_options, effort_limits=params.effort_limits)
     controller.effort_limits[engine.joints] = limits
     supervisor.limits = _limits(params)
-    letting_go = supervisor.contact.letting_go
-    letting_go.rates[engine.joints] = Bounds.of(names, params).urgent_rates
+    letting_go, bounds = supervisor.contact.letting_go, Bounds.of(names, params)
+    letting_go.rates[engine.joints] = bounds.urgent_rates
+    rates = np.full(engine.model.nv, np.inf)
+    rates[engine.joints] = bounds.rates_of(limits)
+    supervisor.effort_rates = rates
     letting_go.lag = params.actuator_lag
     supervisor.motion.options = params.motion_options
     if engine.normal is not None:

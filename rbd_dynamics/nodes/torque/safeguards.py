@@ -76,6 +76,7 @@ class Safeguards(Part):
         self._envelope = EffortEnvelope(count)
         self._last, self._last_time, self._was_limited = [0.0] * count, 0, False
         self.limited = np.zeros(count, dtype=bool)  # by the rate, at the last command
+        self.behind = 0.0  # s, by which the last command was later than the law wanted it
 
     def reset(self) -> None:
         """Forget what was commanded."""
@@ -99,7 +100,7 @@ class Safeguards(Part):
         """
         passed = 1e-9 * (time - self._last_time)
         if self._was_limited:
-            self._was_limited, self.limited[:] = False, False
+            self._was_limited, self.limited[:], self.behind = False, False, 0.0
         if not self._last_time:
             return
         rates, rate_list = (self._urgent, self._urgent_list) if urgent else (self._rates, self._rate_list)
@@ -113,7 +114,9 @@ class Safeguards(Part):
         reach = rates * passed if passed > 0.0 else np.where(np.isfinite(rates), 0.0, np.inf)
         before = np.clip(self._last, -most, most)
         np.greater(np.abs(efforts - before), reach, out=self.limited)
+        wanted = efforts.copy()
         np.clip(efforts, before - reach, before + reach, out=efforts)
+        self.behind = float((np.abs(wanted - efforts) / rates).max())
         self._was_limited = True
 
     def commanded(self, efforts: Array, time: int) -> None:

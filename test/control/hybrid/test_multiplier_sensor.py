@@ -20,13 +20,14 @@ def test_what_is_read_in_free_motion_is_nothing_beside_and_stays_in_the_multipli
     sensor, free = MultiplierSensor(robot, held, TOOL), np.array([0.3, -0.2, 0.1, 4.0, -5.0, 6.0])
     R = robot.pose(Q, TOOL)[:3, :3]
     read = sensor.read(Q, V, free, free).copy()
-    np.testing.assert_allclose(tuple(sensor.beside), 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.hstack(sensor.beside), 0.0, atol=1e-12)
     np.testing.assert_allclose(read, sensor.multipliers(Q, free), rtol=1e-12)
     # and what comes on top of it, in the world: 3 N across the direction that is held, none of it a multiplier
     across = np.concatenate([np.zeros(3), R.T @ [3.0, 0.0, 0.0]])
     same = sensor.read(Q, V, free + across, free).copy()
     np.testing.assert_allclose(same, read, atol=1e-9)
-    force, moment, power = sensor.beside
+    force, moment, power, efforts = sensor.beside
     twist = robot.jacobian(Q, TOOL) @ V
     np.testing.assert_allclose((force, moment), (3.0, 0.0), atol=1e-9)
     np.testing.assert_allclose(power, -across @ twist, rtol=1e-9)
+    np.testing.assert_allclose(efforts, robot.jacobian(Q, TOOL).T @ across, atol=1e-9)

@@ -281,9 +281,21 @@ class Conversation:
 
     def was_diagnosed(self, text: str, since: int | None = None) -> bool:
         """Whether they have said it."""
-        reports = self.reports[-self.recent if since is None else since :]
-        statuses = [status for report in reports for status in report.status]
-        return any(text in status.message for status in statuses if self.node.name in status.name)
+        return any(text in message for message in self._messages(-self.recent if since is None else since))
+
+    def ends_to_say(self, text: str, meanwhile: Callable[[], Any] = lambda: None) -> None:
+        """Wait until the node's diagnostics from now on come without that text."""
+        since = len(self.reports)
+
+        def without() -> bool:
+            meanwhile()
+            return any(text not in message for message in self._messages(since))
+
+        wait_until(without, f"diagnostics without {text!r}", 30.0)
+
+    def _messages(self, since: int) -> list[str]:
+        statuses = [status for report in self.reports[since:] for status in report.status]
+        return [status.message for status in statuses if self.node.name in status.name]
 
     def well(self) -> bool:
         """Whether all of the node's diagnostics of a recent report are ok."""

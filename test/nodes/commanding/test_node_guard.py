@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
-from helpers.nodes.ros_nodes import change, in_this_process, joint_state, needs_ros, wait_until
+from helpers.nodes.ros_nodes import Conversation, change, in_this_process, joint_state, needs_ros, wait_until
 from helpers.nodes.silences import REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 from helpers.periodic import Periodic
 
@@ -192,6 +192,23 @@ def test_without_states_there_is_zero(guard):
     assert not commands[-1].any()
     np.testing.assert_array_equal(commands[-2], EFFORTS)
     guard.node.says("there is no state to hold the robot at")
+
+
+@pytest.mark.parametrize("kind", ["guard", "feedforward"])
+def test_simulated_time_that_stands_still_is_said(ros, kind):
+    from rclpy.time import Time
+    from rosgraph_msgs.msg import Clock
+
+    with ros.start(kind, {"robot_description": ARM, "use_sim_time": True}, name=f"still_{kind}") as node:
+        talk = Conversation(ros, node)
+        talk.diagnosed("simulated time stands still at zero: there is no /clock yet")
+        clock = ros.publisher(Clock, "/clock")
+
+        def tick():
+            clock.publish(Clock(clock=Time(nanoseconds=time.monotonic_ns()).to_msg()))
+
+        talk.ends_to_say("stands still", tick)
+        talk.diagnosed("simulated time stands still for", len(talk.reports))
 
 
 def test_it_never_commands_before_a_command_has_passed(ros, process):

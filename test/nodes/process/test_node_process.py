@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
-from helpers.nodes.ros_nodes import PATIENCE, joint_state, needs_ros, wait_until
+from helpers.nodes.ros_nodes import PATIENCE, Conversation, joint_state, needs_ros, wait_until
 from helpers.periodic import Periodic
 from helpers.wide import table
 
@@ -176,6 +176,11 @@ def test_simulator_in_lockstep_waits_for_its_controller(ros):
         stamps = [state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in states]
         np.testing.assert_allclose(np.diff(stamps), 0.01, atol=1e-9)
         np.testing.assert_array_equal([state.effort[0] for state in states[1:]], np.arange(len(states) - 1))
+
+        talk = Conversation(ros, node)  # the controller stops: it is not the machine that is slow
+        talk.diagnosed("no command came within 2 s of the last joint state")
+        assert not talk.was_diagnosed("too slow", 0)
+        talk.ends_to_say("no command came", lambda: commands.publish(command))
 
 
 def test_controller_holds_the_simulated_robot(ros):

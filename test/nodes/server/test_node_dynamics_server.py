@@ -317,6 +317,7 @@ def test_bad_request_is_refused_with_the_culprit(call, service, fields, culprit)
         ([("foot", 0.0)], "foot"),
         ([("", 0.0)], "names no frame"),
         ([("hand", math.nan)], "'hand' is not finite"),
+        ([("base", 1.0)], "a wrench at 'base' does nothing: it is fixed to the world"),
         ([("hand", 0.0)] * 3, "3 entries for frame 'hand'"),
     ],
 )

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gains that are softer where efforts could not follow them.
+
+Efforts change no faster than their rates. Where a fast arm is braked as hard as a slow one, the efforts that are wanted
+come too late: it swings, ever farther. Where they do, the gains are the softer, the faster the arm is beside its wanted
+motion.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+IN_TIME = 0.5  # of the time 1 / damping: in so much of it, efforts have to be able to change to what is wanted
+LATE = 0.1  # of the time 1 / damping: efforts that are later than wanted by more
+RECOVERY = 0.2  # s, in which the gains come back
+
+
+class Softening:
+    """What of its gains a law may use.
+
+    Parameters:
+        nv: degrees of freedom.
+
+    Attributes:
+        rates (nv): N m/s or N/s, at which efforts may change; infinite where they may jump.
+        share: of the damping, 0 to 1; of the stiffness its square, so that the damping ratio stays.
+    """
+
+    def __init__(self, nv: int) -> None:
+        self.rates, self.share = np.full(nv, np.inf), 1.0
+
+    def update(self, momentum: Array, damping: float, dt: float, *, behind: float = np.inf) -> float:
+        """The share, dt seconds after the last.
+
+        momentum (nv): M times the velocity that is to die out. damping: 1/s, by which it does. behind: s, by which
+        efforts are later than wanted; by default softer gains do not wait for that.
+        """
+        self.share += min(1.0, dt / RECOVERY) * (1.0 - self.share)
+        if behind * damping <= LATE:
+            return self.share
+        needed = damping * damping * float((np.abs(momentum) / self.rates).max(initial=0.0))
+        if needed * self.share * self.share > IN_TIME:
+            self.share = math.sqrt(IN_TIME / needed)
+        return self.share

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a robot's controllers and its simulated hardware begin with: parameters with gains, and a description."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable
+
+from rbd_dynamics.control.pd_gains import joint_gains, named
+from rbd_dynamics.control.safety.closed_loop import Timing
+from rbd_dynamics.formats.urdf_writer import model_to_urdf
+from rbd_dynamics.model.model import Joint, Model
+from rbd_dynamics.robot import Robot
+
+_STATES = ("position", "velocity", "effort")
+
+
+def controllers_yaml(model: Model, package: str, rate: int) -> str:
+    """The parameter file of a controller manager: gains that are stable at this rate, a period after each state.
+
+    A joint_trajectory_controller is chained in front.
+    """
+    timing = Timing(1.0 / rate, 1.0 / rate)
+    gains = joint_gains(Robot(model, backend="reference"), timing)
+    joints = [json.dumps(name) for name in gains.joints]
+    chained = [json.dumps(f"feedforward_controller/{name}") for name in gains.joints]
+    return f"""\
+# SPDX-License-Identifier: Apache-2.0
+controller_manager:
+  ros__parameters:
+    update_rate: {rate}
+    joint_state_broadcaster:
+      type: joint_state_broadcaster/JointStateBroadcaster
+    feedforward_controller:
+      type: {package}/FeedforwardController
+    arm_controller:
+      type: joint_trajectory_controller/JointTrajectoryController
+
+# Gains: {named(timing)}.
+# In every posture errors die out at {gains.bandwidth:.2g} Hz or faster;
+# kd could grow by {gains.margin:.3g} before one is unstable.
+feedforward_controller:
+  ros__parameters:
+    reference_interfaces: [position, velocity, acceleration]
+    terms: [inertia, coriolis, gravity, spring]
+    delay: {1.0 / rate!r}
+    kp: {_row(gains.kp.tolist())}
+    kd: {_row(gains.kd.tolist())}
+
+# in front of it, as it is
+arm_controller:
+  ros__parameters:
+    joints: [{", ".join(joints)}]
+    command_joints: [{", ".join(chained)}]
+    command_interfaces: [position, velocity, acceleration]
+    state_interfaces: [position, velocity]
+"""
+
+
+def description(model: Model, package: str) -> str:
+    """The robot as a URDF without shapes, with the element of ros2_control that makes its dynamics the hardware."""
+    robot = ET.fromstring(model_to_urdf(model, shapes=False))
+    control = ET.SubElement(robot, "ros2_control", name=package, type="system")
+    hardware = ET.SubElement(control, "hardware")
+    ET.SubElement(hardware, "plugin").text = f"{package}/DynamicsSystem"
+    for joint in model.joints:
+        made = ET.SubElement(control, "joint", name=joint.name)
+        ET.SubElement(made, "command_interface", name="effort")
+        for name in _STATES:
+            state = ET.SubElement(made, "state_interface", name=name)
+            if name == "position":
+                ET.SubElement(state, "param", name="initial_value").text = repr(_beginning(joint))
+    ET.indent(robot)
+    return f'<?xml version="1.0"?>\n{ET.tostring(robot, encoding="unicode")}\n'
+
+
+def _beginning(joint: Joint) -> float:
+    """Zero, or the middle of limits that exclude it."""
+    lower, upper = joint.limits.lower, joint.limits.upper
+    return 0.0 if lower < 0.0 < upper or lower == upper == 0.0 else 0.5 * (lower + upper)
+
+
+def _row(values: Iterable[float]) -> str:
+    """Four digits of each, with a point: else YAML takes them for integers."""
+    return f"[{', '.join(repr(float(f'{value:.4g}')) for value in values)}]"

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller on the simulated hardware in a controller manager: it holds the robot from its first cycle on.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <fstream>
+#include <future>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "controller_manager/controller_manager.hpp"
+#include "lifecycle_msgs/msg/state.hpp"
+#include "rclcpp/executors/single_threaded_executor.hpp"
+#include "robot_package/robot_package.hpp"
+
+static std::string text_of(const std::string & path)
+{
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(FeedforwardController, holds_the_simulated_robot)
+{
+  const std::string folder = SOURCE_FOLDER, parameters = folder + "/config/controllers.yaml";
+  const char * const words[] = {"test", "--ros-args", "--params-file", parameters.c_str()};
+  rclcpp::init(4, words);
+  auto executor = std::make_shared<rclcpp::executors::SingleThreadedExecutor>();
+  auto manager = std::make_shared<controller_manager::ControllerManager>(
+    executor, text_of(folder + "/description/robot_package.urdf"), true, "controller_manager");
+  const std::string name = "feedforward_controller";
+  auto controller = manager->load_controller(name, "robot_package/FeedforwardController");
+  ASSERT_NE(controller, nullptr);
+  ASSERT_EQ(manager->configure_controller(name), controller_interface::return_type::OK);
+
+  const rclcpp::Duration period = rclcpp::Duration::from_seconds(1.0 / THE_RATE);
+  rclcpp::Time now(0, 0, manager->get_clock()->get_clock_type());
+  const auto cycle = [&] {
+    now = now + period;
+    manager->read(now, period);
+    const auto well = manager->update(now, period);
+    manager->write(now, period);
+    return well == controller_interface::return_type::OK;
+  };
+  auto switched = std::async(std::launch::async, [&] {
+    return manager->switch_controller(
+      {name}, {}, controller_manager_msgs::srv::SwitchController::Request::STRICT, true, rclcpp::Duration(0, 0));
+  });
+  while (switched.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) ASSERT_TRUE(cycle());
+  ASSERT_EQ(switched.get(), controller_interface::return_type::OK);
+  ASSERT_EQ(controller->get_lifecycle_state().id(), lifecycle_msgs::msg::State::PRIMARY_STATE_ACTIVE);
+  for (int k = 0; k < THE_RATE; ++k) ASSERT_TRUE(cycle());
+  EXPECT_EQ(controller->get_lifecycle_state().id(), lifecycle_msgs::msg::State::PRIMARY_STATE_ACTIVE);
+  rclcpp::shutdown();
+}

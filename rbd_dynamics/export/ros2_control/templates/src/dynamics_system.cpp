@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "robot_package/dynamics_system.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "pluginlib/class_list_macros.hpp"
+#include "rclcpp/logging.hpp"
+
+namespace robot_package
+{
+
+using hardware_interface::CallbackReturn;
+using hardware_interface::return_type;
+
+static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+
+#if HARDWARE_INTERFACE_VERSION_GTE(4, 34, 0)
+CallbackReturn DynamicsSystem::on_init(const hardware_interface::HardwareComponentInterfaceParams & params)
+#else
+CallbackReturn DynamicsSystem::on_init(const hardware_interface::HardwareInfo & params)
+#endif
+{
+  if (SystemInterface::on_init(params) != CallbackReturn::SUCCESS) return CallbackReturn::ERROR;
+  try {
+    return prepare();
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(get_logger(), "%s", error.what());
+    return CallbackReturn::ERROR;
+  }
+}
+
+CallbackReturn DynamicsSystem::prepare()
+{
+  const auto number = [this](const char * name, double otherwise) {
+    const auto found = info_.hardware_parameters.find(name);
+    if (found == info_.hardware_parameters.end()) return otherwise;
+    std::size_t used = 0;
+    double value = nothing;
+    try {
+      value = std::stod(found->second, &used);
+    } catch (const std::exception &) {
+      used = 0;
+    }
+    if (used == 0 || used != found->second.size() || !std::isfinite(value)) {
+      throw std::invalid_argument(std::string(name) + " is '" + found->second + "', expected a number");
+    }
+    return value;
+  };
+  const double substep = number("substep", 1e-4);
+  Floor floor;
+  floor.is_there = info_.hardware_parameters.count("floor_height") > 0;
+  floor.height = number("floor_height", floor.height);
+  floor.stiffness = number("floor_stiffness", floor.stiffness);
+  floor.damping = number("floor_damping", floor.damping);
+  floor.friction = number("floor_friction", floor.friction);
+  if (!(substep > 0.0)) throw std::invalid_argument("substep is more than 0");
+  if (floor.stiffness < 0.0 || floor.damping < 0.0 || floor.friction < 0.0) {
+    throw std::invalid_argument("floor_stiffness, floor_damping and floor_friction are at least 0");
+  }
+  robot_.set_substep(substep);
+  robot_.set_floor(floor);
+
+  for (std::size_t i = 0; i < nv; ++i) {
+    const std::string name = robot_package_joint_names[i];
+    const auto found = std::find_if(
+      info_.joints.begin(), info_.joints.end(), [&name](const auto & joint) { return joint.name == name; });
+    if (found == info_.joints.end()) throw std::invalid_argument("the <ros2_control> has no joint " + name);
+    const auto declares = [](const auto & interfaces, const char * wanted) {
+      return std::any_of(
+        interfaces.begin(), interfaces.end(), [wanted](const auto & each) { return each.name == wanted; });
+    };
+    if (!declares(found->command_interfaces, "effort")) {
+      throw std::invalid_argument("joint " + name + " needs the command interface effort");
+    }
+    if (!declares(found->state_interfaces, "position") || !declares(found->state_interfaces, "velocity")) {
+      throw std::invalid_argument("joint " + name + " needs the state interfaces position and velocity");
+    }
+    tells_effort_[i] = declares(found->state_interfaces, "effort");
+    double begin = 0.0;
+    for (const auto & each : found->state_interfaces) {
+      if (each.name == "position" && !each.initial_value.empty()) begin = std::stod(each.initial_value);
+    }
+    initial_[i] = std::clamp(begin, robot_package_lower_limits[i], robot_package_upper_limits[i]);
+    position_names_[i] = name + "/position";
+    velocity_names_[i] = name + "/velocity";
+    effort_names_[i] = name + "/effort";
+  }
+  return CallbackReturn::SUCCESS;
+}
+
+CallbackReturn DynamicsSystem::on_configure(const rclcpp_lifecycle::State &)
+{
+  robot_.q = initial_;
+  robot_.v = {};
+  efforts_ = filled(nothing);
+  commanded_.fill(false);
+  for (std::size_t i = 0; i < nv; ++i) {
+    set_state(position_names_[i], robot_.q[i]);
+    set_state(velocity_names_[i], robot_.v[i]);
+    if (tells_effort_[i]) set_state(effort_names_[i], 0.0);
+    set_command(effort_names_[i], nothing);
+  }
+  return CallbackReturn::SUCCESS;
+}
+
+// Brakes open with the first controller of a joint, and close when there is none any more.
+return_type DynamicsSystem::perform_command_mode_switch(
+  const std::vector<std::string> & start, const std::vector<std::string> & stop)
+{
+  for (std::size_t i = 0; i < nv; ++i) {
+    const auto names = [this, i](const std::vector<std::string> & list) {
+      return std::find(list.begin(), list.end(), effort_names_[i]) != list.end();
+    };
+    if (names(stop)) commanded_[i] = false;
+    if (names(start)) {
+      // what an earlier controller left is not of this one
+      if (!commanded_[i] && !names(stop)) set_command(effort_names_[i], nothing);
+      commanded_[i] = true;
+    }
+  }
+  return return_type::OK;
+}
+
+return_type DynamicsSystem::read(const rclcpp::Time &, const rclcpp::Duration & period)
+{
+  if (!robot_.step(efforts_, std::max(0.0, period.seconds()))) {
+    RCLCPP_ERROR(get_logger(), "the dynamics cannot be computed here");
+    return return_type::ERROR;
+  }
+  for (std::size_t i = 0; i < nv; ++i) {
+    set_state(position_names_[i], robot_.q[i]);
+    set_state(velocity_names_[i], robot_.v[i]);
+    if (tells_effort_[i]) set_state(effort_names_[i], robot_.applied()[i]);
+  }
+  return return_type::OK;
+}
+
+return_type DynamicsSystem::write(const rclcpp::Time &, const rclcpp::Duration &)
+{
+  for (std::size_t i = 0; i < nv; ++i) {
+    efforts_[i] = commanded_[i] ? get_command(effort_names_[i]) : nothing;
+  }
+  return return_type::OK;
+}
+
+}  // namespace robot_package
+
+PLUGINLIB_EXPORT_CLASS(robot_package::DynamicsSystem, hardware_interface::SystemInterface)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bound that settles, for nearly every robot and in a fraction of the time of `pivots`, that M is positive definite.
+
+The kinetic energy of a joint that moves alone is at least that of the body it moves, wherever the joints outside of
+it go meanwhile. So a pivot of the mass matrix is at least s^T I s of that one body, in every configuration.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rbd_dynamics.model.joints import Continuous, Floating, Prismatic, Revolute
+from rbd_dynamics.model.joints.base import UNLIMITED
+from rbd_dynamics.model.model import WORLD, Body, Joint, Model
+from rbd_dynamics.model.pivots import inertia_matrices
+
+#: part of the inertia of all that a joint carries, as far away as it can get, that its own body must have for it
+LEAST = 1e-8
+#: rounding of eigenvalues, parts of the largest
+ROUNDING = 1e-13
+#: largest number of a model that is looked at here, in SI units
+LARGEST = 1e6
+
+
+def all_inertia_is_felt(model: Model) -> bool:
+    """Whether each degree of freedom is certain to feel inertia, in every configuration; False: `pivots` can tell."""
+    bodies = model.bodies
+    if not bodies or not all(map(_is_simple, bodies)):
+        return False
+    travel, parents = [0.0] * model.nv, [WORLD] * model.nv
+    for body in bodies:
+        if not body.joint.mimic:
+            travel[body.joint.v_index], parents[body.joint.v_index] = _travel(body.joint), body.parent
+    if any(body.joint.mimic and parents[body.joint.v_index] != body.parent for body in bodies):
+        return False  # what is between a leader and its follower may move against both
+    matrices = inertia_matrices([body.inertia for body in bodies])
+    if not np.abs(matrices).max() < LARGEST:
+        return False
+    eigenvalues = np.linalg.eigvalsh(matrices)
+    if (eigenvalues[:, 0] < -ROUNDING * eigenvalues[:, -1]).any():
+        return False
+    own, carried = [0.0] * model.nv, [0.0] * model.nv
+    # of a body and what it carries, about any point of it: mass, and bounds of the first and second moment of mass
+    sums = [
+        (mass, abs(x) + abs(y) + abs(z), abs(xx) + abs(yy) + abs(zz))
+        for mass, x, y, z, xx, _, _, yy, _, zz in (body.inertia.parameters for body in bodies)
+    ]
+    for index in range(len(bodies) - 1, -1, -1):
+        body, (mass, first, second) = bodies[index], sums[index]
+        joint = body.joint
+        ratio, offset = (joint.mimic.multiplier, joint.mimic.offset) if joint.mimic else (1.0, 0.0)
+        far = abs(ratio) * travel[joint.v_index] + abs(offset) + sum(map(abs, body.placement.p))
+        if joint.kind.nv == 6:
+            least, most = [float(eigenvalues[index, 0])] * 6, mass + first + second
+        else:
+            (column,) = joint.kind.columns((0.0,))
+            momentum = body.inertia * column
+            least = [ratio * ratio * sum(a * b for a, b in zip(column, momentum))]
+            most = ratio * ratio * max(mass, second)
+        for k, each in enumerate(least, start=joint.v_index):
+            own[k] += each + ratio * ratio * joint.armature
+            carried[k] += most + ratio * ratio * joint.armature
+        if body.parent != WORLD:
+            others = sums[body.parent]
+            moved = mass, first + far * mass, second + 2.0 * far * first + far * far * mass
+            sums[body.parent] = tuple(a + b for a, b in zip(others, moved))
+    return all(LEAST * most < least for least, most in zip(own, carried))
+
+
+def _is_simple(body: Body) -> bool:
+    """Whether it moves along the same twist wherever its joint is, or freely from the world."""
+    kind, mimic = type(body.joint.kind), body.joint.mimic
+    if mimic and not max(abs(mimic.multiplier), abs(mimic.offset)) < LARGEST:
+        return False
+    return kind in (Revolute, Continuous, Prismatic) or (kind is Floating and body.parent == WORLD)
+
+
+def _travel(joint: Joint) -> float:
+    """How far a joint moves what it carries away, m."""
+    if type(joint.kind) is not Prismatic:
+        return 0.0
+    return max(min(abs(limit), UNLIMITED) for limit in (joint.limits.lower, joint.limits.upper))

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arms that are fast when they are to be held, or are thrown by a blow; efforts change no faster than usual."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rbd_dynamics.common.example_robots import robots
+
+pytest.importorskip("mujoco")
+pytest.importorskip("rclpy")
+if "panda" not in robots():
+    pytest.skip("needs the arms of example-robot-data", allow_module_level=True)
+
+from campaigns.pressing.arms import ARMS, model_of
+from campaigns.pressing.bench import Bench
+from campaigns.pressing.cases import Case
+from campaigns.pressing.classes import case_of
+from campaigns.pressing.judge import verdict
+from campaigns.pressing.plant import Imperfections
+from campaigns.pressing.runs import START, run
+from campaigns.pressing.scene import scene_of
+
+MS = 1_000_000  # ns
+
+
+def held(arm: str, rotors: float, share: float, signs: list[float]) -> np.ndarray:
+    """Speeds (rows: ms), of the joints' limits, of an arm that moves when it is to be held. share: of the limits."""
+    case = Case("hold", 0, 0, arm=arm, q=ARMS[arm].q, height=0.3, imperfect=Imperfections(rotors=rotors))
+    scene, model = scene_of(case), model_of(arm)
+    plant, bench = scene.plant, Bench(model_of(arm, 0.8 * rotors), scene.params)
+    limits, speeds = np.array(model.velocity_limit), []
+    plant.move(share * limits * signs)
+    for k in range(1500):
+        tau = bench.answer(START + k * MS, *plant.read())
+        plant.command(plant.tau if tau is None else tau)
+        speeds.append(np.abs(plant.state[1]) / limits)
+    return np.array(speeds)
+
+
+@pytest.mark.parametrize(
+    "arm, rotors, share, signs",
+    [
+        ("ur10", 1e-3, 0.3, [1, -1, 1, 1, -1, 1]),
+        ("ur10", 0.0, 0.3, [-1, 1, 1, -1, 1, 1]),
+        ("panda", 1e-3, 0.6, [1, -1, 1, 1, -1, 1, 1]),
+    ],
+)
+def test_an_arm_that_is_fast_when_it_is_to_be_held_comes_to_rest(arm, rotors, share, signs):
+    """At 0.3 of its limits, a UR10 came to 3 to 40 times them: its shoulder's effort was late, and swung it."""
+    speeds = held(arm, rotors, share, signs)
+    assert speeds.max() < 0.95
+    assert speeds[-100:].max() < 1e-3
+
+
+@pytest.mark.parametrize(
+    "name, number, what",
+    [
+        ("bounce", 4, "a UR10 without rotors meets 1e4 N/m at 200 mm/s: 298 N and 6.1 m/s before"),
+        ("wall", 0, "a Kinova lets go of a wall of 9e5 N/m: 1.08 of a joint's limit before"),
+    ],
+)
+def test_a_blow_and_a_wall_that_springs_back_throw_no_arm(name, number, what):
+    record = run(case_of(name, 211, number))
+    found = verdict(record)
+    assert found.good and found.pressed, (what, found)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `rbd_dynamics export --ros2-control` writes: a whole package under its name, or nothing."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+import yaml
+from helpers.checks.exported import needs, output_of
+from helpers.models.arms import ARM
+
+import rbd_dynamics as rbd
+from rbd_dynamics.__main__ import main
+from rbd_dynamics.control import joint_gains
+from rbd_dynamics.control.safety.closed_loop import Timing
+from rbd_dynamics.export import export_ros2_control
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("workspace") / "My-Arm dynamics"
+    assert main(["export", str(ARM), "--ros2-control", "--rate", "500", "-o", str(folder)]) == 0
+    return folder
+
+
+def test_the_package_is_whole_and_of_one_name(package):
+    files = {path.relative_to(package).as_posix(): path.read_text() for path in package.rglob("*") if path.is_file()}
+    name = "my_arm_dynamics"
+    assert ET.fromstring(files["package.xml"]).findtext("name") == name
+    for path, text in files.items():
+        assert not re.search("robot_package|ROBOT_PACKAGE|THE_[A-Z]+", path + text), path
+    # what CMake and its libraries name is there
+    for path in re.findall(r"(?:src|test|include)/[\w/]+\.\w+", files["CMakeLists.txt"]):
+        assert path in files, path
+    for path in re.findall(rf'#include "{name}/(\w+\.hp*)"', "".join(files.values())):
+        assert f"include/{name}/{path}" in files or path == "feedforward_parameters.hpp", path
+    classes = {
+        found.get("type"): library.get("path")
+        for path, text in files.items()
+        if path.startswith(name) and path.endswith(".xml")
+        for library in [ET.fromstring(text)]
+        for found in library.iter("class")
+    }
+    exported = re.findall(r"PLUGINLIB_EXPORT_CLASS\(\s*([\w:]+)", "".join(files.values()))
+    assert sorted(classes) == sorted(exported)
+    assert set(classes.values()) == set(re.findall(r"add_library\((\w+) SHARED", files["CMakeLists.txt"]))
+    compile(files["launch/simulated.launch.py"], "simulated.launch.py", "exec")
+
+
+def test_parameters_are_those_that_the_controller_declares_with_gains_that_are_stable(package):
+    given = yaml.safe_load((package / "config/controllers.yaml").read_text())
+    (declared,) = yaml.safe_load((package / "src/feedforward_parameters.yaml").read_text()).values()
+    own = given["feedforward_controller"]["ros__parameters"]
+    assert set(own) <= set(declared)
+    model = rbd.load_urdf(ARM)
+    gains = joint_gains(rbd.Robot(model), Timing(2e-3, 2e-3))
+    np.testing.assert_allclose(own["kp"], gains.kp, rtol=1e-3)
+    np.testing.assert_allclose(own["kd"], gains.kd, rtol=1e-3)
+    assert given["controller_manager"]["ros__parameters"]["update_rate"] == 500
+    assert own["delay"] == 2e-3
+    front = given["arm_controller"]["ros__parameters"]
+    assert front["command_joints"] == [f"feedforward_controller/{name}" for name in front["joints"]]
+    assert front["command_interfaces"] == own["reference_interfaces"]
+
+
+def test_the_description_is_the_robot_with_its_dynamics_as_hardware(package):
+    path = package / "description/my_arm_dynamics.urdf"
+    own, written = rbd.load_urdf(ARM), rbd.load_urdf(path)
+    q, v = own.random(np.random.default_rng(3)), np.ones(own.nv)
+    np.testing.assert_allclose(
+        rbd.Robot(written, friction=True).bias(q, v), rbd.Robot(own, friction=True).bias(q, v), rtol=1e-12
+    )
+    control = ET.parse(path).getroot().find("ros2_control")
+    assert control.findtext("hardware/plugin") == "my_arm_dynamics/DynamicsSystem"
+    assert [joint.get("name") for joint in control.findall("joint")] == list(own.joint_names)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--ros2-control", "--single"], "--single does not go with --ros2-control"),
+        (["--ros2-control", "--kernels", "bias"], "--kernels does not go with --ros2-control"),
+        (["--tip", "tool"], "--tip goes with --ros2-control"),
+        (["--rate", "500"], "--rate goes with --ros2-control"),
+        (["--ros2-control", "--tip", "nowhere"], "nowhere"),
+        (["--ros2-control", "--rate", "0"], "rate is 0, expected at least 1 Hz"),
+        (["--ros2-control", "--name", "Upper"], "'Upper' cannot begin names in C"),
+        (["--ros2-control", "--floating"], "degrees of freedom"),
+    ],
+)
+def test_what_cannot_be_is_said_and_leaves_nothing(tmp_path, capsys, words, reason):
+    folder = tmp_path / "arm"
+    assert main(["export", str(ARM), *words, "-o", str(folder)]) != 0
+    assert reason in capsys.readouterr().err
+    assert not folder.exists()
+
+
+@needs("gcc")
+def test_the_self_test_passes(package):
+    name = "my_arm_dynamics"
+    sources = [package / "src" / f"{name}.c", package / "test" / f"{name}_self_test.c"]
+    places = ["-I", package / "include", "-I", package / "include" / name]
+    output_of("gcc", "-std=c99", *places, *sources, "-o", package / "self_test", "-lm")
+    assert "wrong" not in output_of(package / "self_test")
+
+
+def test_a_whole_folder_is_left_alone(package):
+    before = sorted(package.rglob("*"))
+    with pytest.raises(FileExistsError, match="not empty"):
+        export_ros2_control(rbd.load_urdf(ARM), package)
+    assert sorted(package.rglob("*")) == before

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plugins of an exported package for ros2_control, compiled against what they use of its interfaces.
+
+`declarations/` has of ros2_control, rclcpp and inverse_dynamics_solver what the plugins use, with the signatures of
+their releases, so that no ROS is needed here. Where ros2_control is installed, `test_built_package.py` builds the
+package.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from helpers.checks.exported import STRICT, needs, output_of
+from helpers.models.arms import ARM
+
+import rbd_dynamics as rbd
+from rbd_dynamics.control import Feedforward
+from rbd_dynamics.control.motion.splines import motion_of
+from rbd_dynamics.export import export_ros2_control
+
+pytestmark = needs("gcc", "g++")
+HERE = Path(__file__).parent
+DECLARATIONS = HERE / "declarations"
+Q, V, A = 0.1 * np.arange(1, 4), 0.2 * np.arange(1, 4), 1.0 - 0.3 * np.arange(3)
+#: releases of ros2_control with different interfaces: Jazzy, early and today, Kilted, and what follows
+RELEASES = [4046, *(pytest.param(release, marks=pytest.mark.wide) for release in (4020, 4030, 5004, 5017, 6005))]
+TYPES = {
+    "double": "double",
+    "string": "std::string",
+    "double_array": "std::vector<double>",
+    "string_array": "std::vector<std::string>",
+}
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("package") / "arm"
+    export_ros2_control(rbd.load_urdf(ARM), folder)
+    output_of("gcc", *STRICT, "-c", "-I", folder / "include", folder / "src/arm.c", "-o", folder / "arm.o")
+    (folder / "declared/arm").mkdir(parents=True)
+    (folder / "declared/arm/feedforward_parameters.hpp").write_text(declared_parameters(folder))
+    return folder
+
+
+def declared_parameters(folder: Path) -> str:
+    """What generate_parameter_library makes of the YAML, as far as a controller uses it."""
+    ((name, rows),) = yaml.safe_load((folder / "src/feedforward_parameters.yaml").read_text()).items()
+
+    def members(rows):
+        for member, row in rows.items():
+            if "type" not in row:
+                yield f"struct {{ {' '.join(members(row))} }} {member};"
+                continue
+            default = row["default_value"]
+            values = default if isinstance(default, list) else [default]
+            texts = [f'"{value}"' if isinstance(value, str) else repr(value) for value in values]
+            yield f"{TYPES[row['type']]} {member}{{{', '.join(texts)}}};"
+
+    return f"""
+    #include <string>
+    #include <vector>
+    namespace {name} {{
+    struct Params {{ {" ".join(members(rows))} }};
+    struct ParamListener {{
+      template <class Node> explicit ParamListener(Node) {{}}
+      static Params & given() {{ static Params params; return params; }}
+      Params get_params() const {{ return given(); }}
+    }};
+    }}
+    """
+
+
+def output_of_plugin(package: Path, source: str, main: str, *flags: str) -> list[str]:
+    program = package / f"{source}_{''.join(flags)}".replace("=", "_")
+    strict = ("-std=c++17", "-Wall", "-Wextra", "-Werror", *flags)
+    places = ("-I", package / "include", "-I", package / "declared", "-I", DECLARATIONS)
+    sources = (package / "src" / f"{source}.cpp", HERE / main, package / "arm.o")
+    output_of("g++", *strict, *places, *sources, "-o", program, "-lm")
+    return output_of(program).splitlines()
+
+
+def numbers(line: str) -> np.ndarray:
+    return np.array([float(word) for word in line.split()[1:]])
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_controller_commands_what_the_law_says(package, release):
+    lines = output_of_plugin(package, "feedforward_controller", "controller_main.cpp", f"-DDECLARED_RELEASE={release}")
+    found = {line.split()[0]: numbers(line) for line in lines}
+    robot = rbd.Robot(rbd.load_urdf(ARM))
+    frame = robot.model.frame_names[-1]
+    robot.set_payload(frame, 0.7)
+    heavy = rbd.Robot(robot.model)
+    heavy.set_payload(frame, 1.4)
+    zero, one = np.zeros(3), np.ones(3)
+
+    def efforts(position, velocity=zero, acceleration=zero, *, added=zero, of=robot):
+        law = Feedforward(of, kp=20.0, kd=0.5)
+        return law.compute(Q, V, motion_of([position, velocity, acceleration]), np.zeros(1), added=added).copy()
+
+    left = Q - 0.02
+    expected = {
+        "holds": efforts(Q),
+        "follows": efforts(Q + 0.01, 0.3 * one, -0.5 * one),
+        "ignores": efforts(Q + 0.01, 0.3 * one, -0.5 * one),
+        "stale": efforts(Q + 0.01),
+        "waits": efforts(Q + 0.01),
+        "chained": efforts(left, -0.1 * one, 0.4 * one, added=0.25 * one),
+        "left": efforts(left),
+        "changes": 0.5 * (efforts(left) + efforts(left, of=heavy)),
+        "loaded": efforts(left, of=heavy),
+        "again": efforts(Q, of=heavy),
+    }
+    assert set(found) == {"refused", *expected, "refuses", "unread", "ends"}
+    assert np.array_equal(found["refused"], [1])
+    for name, own in expected.items():
+        np.testing.assert_allclose(found[name], [1, *own], rtol=1e-12, atol=1e-12, err_msg=name)
+    for name in ("refuses", "unread"):  # no new command, and ros2_control is told
+        assert np.array_equal(found[name], [0, *found["loaded"][1:]])
+    assert np.array_equal(found["ends"], [1, 0, 0, 0])
+
+
+@pytest.mark.parametrize("release", [4046, pytest.param(4030, marks=pytest.mark.wide)])
+def test_the_hardware_is_the_robot_and_brakes_without_a_controller(package, release):
+    lines = output_of_plugin(package, "dynamics_system", "hardware_main.cpp", f"-DDECLARED_RELEASE={release}")
+    found = {line.split()[0]: numbers(line).reshape(3, 3) for line in lines}
+    assert list(found) == ["braked", "waits", "falls", "falls_on", "stopped"]
+    for name in ("braked", "waits"):
+        assert np.array_equal(found[name], [[0.15] * 3, [0] * 3, [0] * 3])
+    robot = rbd.Robot(rbd.load_urdf(ARM), friction=True)
+    q, v = np.full(3, 0.15), np.zeros(3)
+    for _ in range(5000):  # 50 ms
+        new = v + 1e-5 * robot.forward_dynamics(q, v, np.zeros(3))
+        q, v = q + 0.5e-5 * (v + new), new
+    np.testing.assert_allclose(found["falls"][0], q, atol=1e-5)
+    np.testing.assert_allclose(found["falls"][1], v, rtol=1e-3, atol=1e-3)
+    assert np.all(np.abs(found["falls_on"][1]) >= 0.5 * np.abs(found["falls"][1])), "it is not braked between"
+    assert np.array_equal(found["stopped"][1], np.zeros(3))
+
+
+@pytest.mark.skipif(not Path("/usr/include/eigen3").is_dir(), reason="no libeigen3-dev (scripts/emulators)")
+def test_the_solver_answers_what_the_library_computes(package):
+    lines = output_of_plugin(package, "inverse_dynamics_solver", "solver_main.cpp")
+    robot = rbd.Robot(rbd.load_urdf(ARM), friction=True)
+    robot.set_payload(robot.model.frame_names[-1], 0.7)
+    friction = robot.bias(Q, V) - rbd.Robot(robot.model).carrying(robot.model.frame_names[-1], 0.7).bias(Q, V)
+    expected = {
+        "M": robot.mass_matrix(Q),
+        "C": robot.coriolis(Q, V),
+        "N": robot.gravity(Q),
+        "F": friction,
+        "tau": robot.inverse_dynamics(Q, V, A),
+    }
+    assert lines[:3] == [
+        "error: not initialized",
+        "error: robot_description has no joint shoulder: it is not the robot that was exported",
+        "error: payload.frame: the robot has no frame named nowhere",
+    ]
+    for line, (name, own) in zip(lines[3:8], expected.items(), strict=True):
+        assert line.split()[0] == name
+        np.testing.assert_allclose(numbers(line), own.ravel(), rtol=1e-12, atol=1e-12)
+    assert lines[8:] == [
+        "error: joint_positions has 1 numbers, the robot needs 3",
+        "error: getGravityVector: an input is not finite",
+    ]
