@@ -263,7 +263,7 @@ class CartesianController:
 
     @property
     def in_haste(self) -> bool:
-        """Whether a joint was so fast at the last step, or became so, that efforts have to change as fast as they can."""
+        """Whether a joint was, or became, so fast at the last step that efforts have to change as fast as they can."""
         return self._in_haste
 
     def step(
