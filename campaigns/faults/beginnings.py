@@ -90,8 +90,10 @@ class Beginnings:
         self._excused(begin, 3.0)
 
     def hand_guiding(self) -> None:
-        """Without gains the arm goes where it is led; what gains come then hold it where it is. They are soft, so that no
-        rate of a busy machine makes them unstable."""
+        """Without gains the arm goes where it is led; what gains come then hold it where it is.
+
+        They are soft: stable at the rates of a busy machine, too, so that they are not refused.
+        """
         for name, low, high in (("kp", 0.0, 0.0), ("kd", 0.0, 0.0), ("kd", 0.3, 0.6), ("kp", 5.0, 15.0)):
             self.tell("unsettled")
             self._change(name, [self.rng.uniform(low, high)])
