@@ -136,9 +136,7 @@ def wrenches(messages: Sequence[WrenchStamped], samples: int, prefix: Prefix, mo
         if not np.isfinite(numbers).all():
             raise ValueError(f"external_wrenches: the wrench at {frame!r} is not finite (entry {index})")
         if frame in fixed and any(numbers):
-            raise ValueError(
-                f"external_wrenches: the wrench at {frame!r} does nothing: the frame is fixed to the world"
-            )
+            raise ValueError(f"external_wrenches: a wrench at {frame!r} does nothing: it is fixed to the world")
         found.setdefault(frame, []).append(numbers)
     for frame, rows in found.items():
         if len(rows) not in (1, samples):

@@ -281,7 +281,7 @@ class Conversation:
 
     def was_diagnosed(self, text: str, since: int | None = None) -> bool:
         """Whether they have said it."""
-        return any(text in message for message in self._messages(-self.recent if since is None else since))
+        return any(text in message for message in self._said(-self.recent if since is None else since))
 
     def ends_to_say(self, text: str, meanwhile: Callable[[], Any] = lambda: None) -> None:
         """Wait until the node's diagnostics from now on come without that text."""
@@ -289,11 +289,11 @@ class Conversation:
 
         def without() -> bool:
             meanwhile()
-            return any(text not in message for message in self._messages(since))
+            return any(text not in message for message in self._said(since))
 
         wait_until(without, f"diagnostics without {text!r}", 30.0)
 
-    def _messages(self, since: int) -> list[str]:
+    def _said(self, since: int) -> list[str]:
         statuses = [status for report in self.reports[since:] for status in report.status]
         return [status.message for status in statuses if self.node.name in status.name]
 
