@@ -172,6 +172,28 @@ def test_a_joint_near_its_velocity_limit_is_braked(law):
     assert driven >= 3 and 5 <= untouched <= 45
 
 
+def test_efforts_are_in_haste_where_a_joint_comes_near_its_velocity_limit():
+    """Whether it is so fast already, or grows to be within the reaction time; not of what was before a gap."""
+    robot, arm, reference = placed("UR5")
+    controller = CartesianController(robot, arm.frame)
+    q, limits, rest = reference.q, controller.velocity_limits, np.zeros(6)
+    theta = controller.chart(q)
+
+    def hastes(share, dt):
+        v = rest.copy()
+        v[4] = share * limits[4]
+        controller.step(q, v, theta, dt=dt)
+        return controller.in_haste
+
+    assert [hastes(share, 0.002) for share in (0.0, 0.0)] == [False] * 2
+    controller.forget_motion()
+    assert [hastes(-0.65, 0.002), hastes(-0.75, 0.002)] == [False, True]
+    controller.forget_motion()
+    assert [hastes(share, 0.002) for share in (0.3, 0.4)] == [False, True]  # 50 times the limit a second
+    controller.forget_motion()
+    assert not hastes(0.5, 0.002)
+
+
 @pytest.mark.parametrize("law", ["impedance", "operational_space"])
 def test_efforts_beyond_limits_keep_the_direction_of_the_acceleration(law):
     """By Pinocchio, of joints with wrists as weak as TIAGo's."""

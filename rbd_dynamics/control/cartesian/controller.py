@@ -294,8 +294,8 @@ class CartesianController:
         then, and nothing has changed.
         """
         inputs = self._inputs(q, v, theta, rate, acceleration, wrench, tool_wrench, posture, posture_rate, dt)
-        ahead = v + self.gains.reaction_time / inputs[3][0] * (v - inputs[2])
-        self._in_haste = bool((np.maximum(np.abs(v), np.abs(ahead)) > HASTE * self.velocity_limits).any())
+        _, _, before, *_ = inputs
+        self._in_haste = self._recent.soon_beyond(v, before, self.gains.reaction_time, HASTE * self.velocity_limits)
         self._recent.add(v, dt)
         if self._call(*inputs, *self._work) is None:
             self._kernel(inputs, self._work)

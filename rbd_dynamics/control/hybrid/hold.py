@@ -14,6 +14,7 @@ from rbd_dynamics.control.safety.softening import Softening
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
+FADING = 0.1  # s, in which what leans on something beside the constraints lets go
 
 
 def inertia_of(robot: Robot, q: Array, A: Array) -> tuple[Array, Array]:
@@ -21,9 +22,6 @@ def inertia_of(robot: Robot, q: Array, A: Array) -> tuple[Array, Array]:
     Minv_At = np.linalg.solve(robot.mass_matrix(q), A.T)
     mobility = np.asarray(np.einsum("ij,ji->i", A, Minv_At), dtype=float)
     return 1.0 / np.maximum(mobility, 1e-6), np.asarray(Minv_At)
-
-
-FADING = 0.1  # s
 
 
 class FreeMotion(NamedTuple):

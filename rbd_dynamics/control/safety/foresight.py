@@ -35,6 +35,11 @@ class RecentVelocities:
         self.span[0], found = (span, self._velocities[0]) if span > 0.0 else (1.0, v)
         return found
 
+    def soon_beyond(self, v: Array, before: Array, ahead: float, most: Array) -> bool:
+        """Whether a joint moves faster than `most` (nv), or will `ahead` s from now as v grew from what `before` gave."""
+        later = v + ahead / self.span[0] * (v - before)
+        return bool((np.maximum(np.abs(v), np.abs(later)) > most).any())
+
     def add(self, v: Array, dt: float) -> None:
         """A step has been made with v (nv), dt (s) after the one before."""
         self._velocities.append(v.copy())

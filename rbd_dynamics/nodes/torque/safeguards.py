@@ -96,7 +96,8 @@ class Safeguards(Part):
     def limit(self, efforts: Array, time: int, most: Array, *, urgent: bool = False) -> None:
         """Keep efforts within reach of the last ones; `time` (ns) is that of the state they answer.
 
-        most: the effort limits, which go before. urgent: a tool has to let go.
+        most: the effort limits, which go before. urgent: a tool has to let go, or joints come near their
+        velocity limits.
         """
         passed = 1e-9 * (time - self._last_time)
         if self._was_limited:
