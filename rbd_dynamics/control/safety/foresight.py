@@ -36,7 +36,7 @@ class RecentVelocities:
         return found
 
     def soon_beyond(self, v: Array, before: Array, ahead: float, most: Array) -> bool:
-        """Whether a joint moves faster than `most` (nv), or will `ahead` s from now as v grew from what `before` gave."""
+        """Whether a joint is faster than `most` (nv), or will be `ahead` s from now, as v grew from `before`."""
         later = v + ahead / self.span[0] * (v - before)
         return bool((np.maximum(np.abs(v), np.abs(later)) > most).any())
 
