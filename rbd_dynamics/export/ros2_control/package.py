@@ -18,7 +18,7 @@ from rbd_dynamics.export.ros2_control.configuration import controllers_yaml, des
 from rbd_dynamics.export.selection import FEEDFORWARD, selected
 from rbd_dynamics.export.self_test import self_test
 from rbd_dynamics.export.source import source
-from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.robot import Robot
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -44,12 +44,13 @@ def export_ros2_control(
     Parameters:
         output: a folder that is not there yet, or empty.
         name: of the package; default: the folder's.
-        tip: the frame that can touch the simulated floor; default: the last.
+        tip: the frame that can touch the simulated floor; default: the last link that moves.
         rate: of the controller manager, Hz, for which the gains are.
         progress: called with a line before each step that takes long.
 
-    Raises ValueError for a name, a rate or joints that cannot be had so, KeyError for an unknown frame, ModelError for
-    what a URDF cannot say, OSError for a folder that is not empty or cannot be written. Then nothing is written.
+    Raises ValueError for a name, a rate, a tip or joints that cannot be had so, KeyError for an unknown frame,
+    ModelError for what a URDF cannot say, OSError for a folder that is not empty or cannot be written. Then nothing is
+    written.
     """
     output = Path(output)
     if not model.nv:
@@ -62,8 +63,10 @@ def export_ros2_control(
     if rate < 1:
         raise ValueError(f"rate is {rate}, expected at least 1 Hz")
     check_free(output)
-    frame = model.frame_names[-1] if tip is None else tip
-    model.frame(frame)
+    moving = [each.name for each in model.frames if each.element == "link" and each.body != WORLD]
+    frame = moving[-1] if tip is None else tip
+    if model.frame(frame).body == WORLD:
+        raise ValueError(f"tip {frame!r} is fixed to the world: it cannot touch the floor")
     prefix = prefix_of(name or identifier(output.absolute().name).lower(), model.name)
     tell = progress or (lambda line: None)
     tell("tracing")

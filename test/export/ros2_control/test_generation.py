@@ -86,6 +86,7 @@ def test_the_description_is_the_robot_with_its_dynamics_as_hardware(package):
         (["--tip", "tool"], "--tip goes with --ros2-control"),
         (["--rate", "500"], "--rate goes with --ros2-control"),
         (["--ros2-control", "--tip", "nowhere"], "nowhere"),
+        (["--ros2-control", "--tip", "base"], "tip 'base' is fixed to the world"),
         (["--ros2-control", "--rate", "0"], "rate is 0, expected at least 1 Hz"),
         (["--ros2-control", "--name", "Upper"], "'Upper' cannot begin names in C"),
         (["--ros2-control", "--floating"], "degrees of freedom"),
@@ -112,3 +113,10 @@ def test_a_whole_folder_is_left_alone(package):
     with pytest.raises(FileExistsError, match="not empty"):
         export_ros2_control(rbd.load_urdf(ARM), package)
     assert sorted(package.rglob("*")) == before
+
+
+def test_the_tip_is_a_link_that_moves(tmp_path):
+    """The last frame of a UR5 is `base`, which is fixed to the world and touches no floor."""
+    export_ros2_control(rbd.load("ur5_robot"), tmp_path / "arm")
+    kernels = (tmp_path / "arm/include/arm/arm.h").read_text()
+    assert "arm_pose_tool0(" in kernels and "arm_pose_base(" not in kernels
