@@ -327,8 +327,11 @@ def _add_export(commands: Any) -> None:
     add("--ros2-control", action="store_true",
         help="a package for ros2_control around them: a chainable controller with the feedforward law, the robot by "
         "its own dynamics as hardware, parameters with gains, tests")  # fmt: skip
-    add("--tip", metavar="FRAME", help="frame that touches the floor of that hardware; default: the last "
-        "link that moves")
+    add(
+        "--tip",
+        metavar="FRAME",
+        help="frame that touches the floor of that hardware; default: the last link that moves",
+    )
     add("--rate", metavar="HZ", type=int, help="of the controller manager; default: 1000")
     add("--json", action="store_true", help="print JSON in place of a list")
     parser.set_defaults(run=later("rbd_dynamics.cli.export", "run_export"))
