@@ -59,6 +59,7 @@ int main()
   parameters.payload.frame = arm_frame_names[ARM_FRAMES - 1];
   parameters.payload.mass = 0.7;
   parameters.reference_interfaces = {"position", "velocity", "acceleration", "effort"};
+  parameters.effort_rates = {1e9, 1e9, 1e9};  // the law as it is
   if (controller->on_configure({}) != CallbackReturn::SUCCESS) return 2;
   auto references = controller->export_reference_interfaces();
   if (references.size() != 4 * arm::nv) return 3;
@@ -141,5 +142,14 @@ int main()
   subscription->callback(message);
   if (controller->on_activate({}) != CallbackReturn::SUCCESS) return 14;
   step(*controller, "again");
-  return controller->on_cleanup({}) == CallbackReturn::SUCCESS ? 0 : 15;
+  if (controller->on_cleanup({}) != CallbackReturn::SUCCESS) return 15;
+
+  // efforts change as fast as they usually may
+  parameters.effort_rates = {};
+  if (controller->on_configure({}) != CallbackReturn::SUCCESS) return 16;
+  if (controller->on_activate({}) != CallbackReturn::SUCCESS) return 17;
+  step(*controller, "begins");
+  std::static_pointer_cast<rclcpp::Subscription<JointTrajectory>>(node->subscription)->callback(message);
+  step(*controller, "limited");
+  return controller->on_cleanup({}) == CallbackReturn::SUCCESS ? 0 : 18;
 }

@@ -26,6 +26,8 @@ static_assert(std::is_same_v<Real, double>);
 
 static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 static constexpr double longest_transition = 60.0;  // s
+// by default an effort goes from nothing to its limit in this time (s), and no faster than so (N m/s or N/s)
+static constexpr double full_time = 0.1, usual_rate = 1000.0;
 
 static bool has(const std::vector<std::string> & names, const char * name)
 {
@@ -78,12 +80,15 @@ std::string FeedforwardController::settings_from(const Params & given, Feedforwa
 {
   Vector limits{};
   std::copy(robot_package_effort_limits, robot_package_effort_limits + nv, limits.begin());
-  const Vector unlimited = filled(std::numeric_limits<double>::infinity());
   const std::string each = " needs a number of at least 0 for each of " + std::to_string(nv) + " joints, or none";
   if (!by_joint(given.kp, {}, settings.kp)) return "kp" + each;
   if (!by_joint(given.kd, {}, settings.kd)) return "kd" + each;
   if (!by_joint(given.effort_limits, limits, settings.effort_limits)) return "effort_limits" + each;
-  if (!by_joint(given.effort_rates, unlimited, settings.effort_rates)) return "effort_rates" + each;
+  Vector rates{};
+  std::transform(settings.effort_limits.begin(), settings.effort_limits.end(), rates.begin(), [](double limit) {
+    return std::min(limit / full_time, usual_rate);
+  });
+  if (!by_joint(given.effort_rates, rates, settings.effort_rates)) return "effort_rates" + each;
   if (!is_finite(settings.kp) || !is_finite(settings.kd)) return "kp and kd are finite";
   const bool computed = given.law == "computed_torque";
   if (computed && !has(given.terms, "inertia")) {
