@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from helpers.nodes.ros_nodes import Ros, joint_state, joint_trajectory
+from helpers.nodes.torque_talk import answer_in_time
 from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
@@ -95,17 +96,8 @@ class NodeOfProcess:
 
     def _effort(self, state: Any) -> Array | None:
         """The one that answers a state; None where none comes."""
-        self._states.publish(state)
-        begin = again = time.monotonic()
-        while not self._efforts or self._efforts[-1].header.stamp != state.header.stamp:
-            now = time.monotonic()
-            if now > begin + ANSWERS:
-                return None
-            if now > again + 0.3:  # it may be lost
-                self._states.publish(state)
-                again = now
-            time.sleep(5e-5)
-        return np.array(self._efforts[-1].effort)
+        found: Array | None = answer_in_time(self._states, state, self._efforts, ANSWERS)
+        return found
 
     def _said(self) -> str:
         """Why it answers no more."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from helpers.nodes.ros_nodes import NodeProcess, Ros, joint_state
+from helpers.nodes.torque_talk import answer_in_time
 from numpy.typing import NDArray
 
 from campaigns.faults.closed_loop.arm import PERIOD, Arm
@@ -25,7 +26,6 @@ ANSWERS = 2.0  # s of this machine's time
 GIVES_UP = 2  # states without an answer
 REPORTS = 5.0  # s of this machine's time, in which its diagnostics come
 LATER = 10.0  # s, that pass while an arm is put elsewhere
-AGAIN = 0.3  # s after which a state is sent again, as one may be lost
 PARAMETERS: dict[str, dict[str, Any]] = {
     "feedforward": {},
     "cartesian_controller": {"tool_frame": TOOL, "velocity_limits": [1.0] * 3 + [0.5] * 3},
@@ -144,17 +144,7 @@ class Loop:
     def _ask(self, q: Array, v: Array, efforts: Any) -> Array | None:
         """The effort that answers this state; None: nothing does."""
         state = joint_state(JOINTS, q, v, efforts, stamp=self._now)
-        self.states.publish(state)
-        begin = again = time.monotonic()
-        while not self._efforts or self._efforts[-1].header.stamp != state.header.stamp:
-            now = time.monotonic()
-            if now > begin + ANSWERS:
-                return None
-            if now > again + AGAIN:
-                self.states.publish(state)
-                again = now
-            time.sleep(5e-5)
-        found = np.array(self._efforts[-1].effort)
+        found: Array | None = answer_in_time(self.states, state, self._efforts, ANSWERS)
         del self._efforts[:-5]
         return found
 

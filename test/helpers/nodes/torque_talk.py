@@ -43,13 +43,21 @@ def answered(states, message, efforts):
 
 
 def in_lockstep(states, state, efforts, *nodes):
-    """The effort that answers a state, which is published until it comes; nodes: whose logs to show if it does not."""
+    """The effort that answers a state; nodes: whose logs to show if none comes."""
+    found = answer_in_time(states, state, efforts, PATIENCE)
+    logs = "\n".join(node.log for node in nodes) if found is None else ""
+    assert found is not None, f"waited {PATIENCE:g} s in vain for an effort\n{logs}"
+    return found
+
+
+def answer_in_time(states, state, efforts, seconds):
+    """The effort that answers a state, published until it comes; None if it does not within that time, s."""
     states.publish(state)
     begin = again = time.monotonic()
     while not efforts or efforts[-1].header.stamp != state.header.stamp:
         now = time.monotonic()
-        logs = "\n".join(node.log for node in nodes) if now > begin + PATIENCE else ""
-        assert now < begin + PATIENCE, f"waited {PATIENCE:g} s in vain for an effort\n{logs}"
+        if now > begin + seconds:
+            return None
         if now > again + 0.3:  # best effort: it may be lost
             states.publish(state)
             again = now
