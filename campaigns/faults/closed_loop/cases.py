@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -19,6 +20,8 @@ GENTLE = 0.15  # of the velocity limits: an arm that is taken over where it is
 STEP = 0.1  # of the effort limits: what it may be taken over with beside what holds it
 STAYS = 0.08  # rad
 CLOSE = 0.02  # m, of the tool
+BUILT = 60.0  # s of this machine's time, in which a description is built
+OWN = 0.02  # of the effort limits, beside what holds the arm
 LATER = 8.0  # s, than a target would be reached in a straight line
 
 
@@ -175,11 +178,20 @@ def another_description(loop: Loop, rng: random.Random) -> list[str]:
     if rng.random() < 0.5:
         loop.trigger("accept_description")
         problems += held_here(loop, begin, loop.run(1.0), "agreed to") if not name else loop.run(0.5).problems
-    loop.describe("panda")
-    loop.run(0.2)
-    loop.trigger("accept_description")
-    loop.run(0.6)
-    return problems
+    return problems + its_own_again(loop)
+
+
+def its_own_again(loop: Loop) -> list[str]:
+    """Its description is agreed to again, once it has been read and built: by what is commanded to hold the arm."""
+    end = time.monotonic() + BUILT
+    while time.monotonic() < end:
+        loop.describe("panda")
+        loop.run(0.2)
+        loop.trigger("accept_description")
+        loop.run(0.6)
+        if float((np.abs(loop.tau - loop.arm.gravity) / LIMITS).max()) < OWN:
+            return []
+    return ["its own description is not taken again"]
 
 
 # --- out of reach and singular --------------------------------------------------------------------

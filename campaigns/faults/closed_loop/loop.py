@@ -24,7 +24,7 @@ RATES = np.minimum(LIMITS / 0.1, 1000.0)  # N m/s: effort_rate_limits by default
 HASTE, FORESEEN = 0.5, 0.02  # of a velocity limit; s
 ANSWERS = 2.0  # s of this machine's time
 GIVES_UP = 2  # states without an answer
-REPORTS = 5.0  # s of this machine's time, in which its diagnostics come
+REPORTS = 20.0  # s of this machine's time, in which its diagnostics come
 LATER = 10.0  # s, that pass while an arm is put elsewhere
 PARAMETERS: dict[str, dict[str, Any]] = {
     "feedforward": {},
