@@ -150,12 +150,15 @@ class Stream(Periodic):
 
         ros.hear(Float64MultiArray, f"{talk.node.name}/commands", on_command, 1000)
         self._talk, self._stamped = talk, stamped
+        self.paused = False
 
     def more_answers(self):
         answered = len(self.published)
         wait_until(lambda: len(self.published) > answered + 5, "answers")
 
     def act(self):
+        if self.paused:
+            return
         q = 1e-6 * (len(self.sent) + 1)
         self.sent[q] = time.time_ns()
         self._talk.states.publish(joint_state(JOINTS, [q, 0, 0], REST, stamp=self.sent[q] * self._stamped))
@@ -185,8 +188,11 @@ def test_a_process_that_was_stopped_answers_no_state_of_that_time(ros, robot, st
             for _ in range(stops):
                 stream.more_answers()
                 node.process.send_signal(signal.SIGSTOP)
-                time.sleep(4 * timeout)
+                time.sleep(2 * timeout)
+                stream.paused = True  # a state about as old as it may be would be too old by the time it is sent
+                time.sleep(2 * timeout)
                 node.process.send_signal(signal.SIGCONT)
+                stream.paused = False
             stream.more_answers()
         ages = stream.ages(robot)
         assert len(ages) > 5 * stops
