@@ -275,9 +275,11 @@ class Judge:
                 yield Hold(now.wanted.q)
                 for at in (stamp, *before[:3]):
                     yield Hold(self.motion.state(at)[0])
-            elif time < self._unsettled:
-                for at in before[:3]:  # hold from now on
+            elif time < self._unsettled:  # hold from now on: what was wanted, or the robot where it is
+                for at in before[:3]:
                     yield Hold(self._present(now, at).q)
+                for at in (stamp, *before[:3]):
+                    yield Hold(self.motion.state(at)[0])
         if now is not None and self.now.settings.free.any():  # where stiffness comes it is held from now on
             for at in before[:3]:
                 yield Hold(self._present(now, at).q)

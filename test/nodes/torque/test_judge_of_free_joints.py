@@ -69,3 +69,28 @@ def test_a_trajectory_begins_where_a_joint_without_stiffness_was_when_it_was_ask
             assert motion.follow_from(takes_over, plan, start or takes_over, number, measured[0])
         assert motion.mode == ("trajectory" if k == ASKED + 20 else "hold") or ASKED < k < ENDS and k != ASKED + 20
         assert (judge.counts.exact, bool(seen)) == (k + 1 - bool(off), bool(off)), (k, seen)
+
+
+def test_a_hold_that_begins_anew_does_not_tell_its_stiffness_and_the_one_in_use_counts():
+    """Where the robot is held where it is, the first effort is that of no stiffness, too, as it was before."""
+    from campaigns.faults.judge import Judge
+    from campaigns.faults.robot import Motion, oracle
+    from campaigns.faults.sender import RING
+
+    seen, ring = [], np.zeros(RING + 2, np.int64)
+    judge = Judge(Motion(BEGIN, 0.02), ring, seen.append)
+    judge.event(1e-9 * BEGIN, "settings", {"kp": (0.0,), "kd": (0.0,)})
+    stamp, held, kp = BEGIN + 10**9, 0, 0.0
+    for k in range(1200):
+        gap = k in (200, 700)  # silence, after which it is held where it is
+        stamp += 60_000_000 if gap else PERIOD
+        ring[k % RING], ring[-2] = stamp, k + 1
+        if k == 100:
+            judge.event(1e-9 * stamp, "settings", {"kp": (50.0,)})
+            kp = 50.0  # held where it was last
+        held = stamp if gap or not kp else held
+        q, v = judge.motion.state(stamp)
+        feedback = kp * (judge.motion.state(held)[0] - q)
+        judge.effort(stamp, oracle("panda", None).torque(q, v, np.zeros(7)) + feedback, stamp + 10**6)
+        assert not seen, (k, seen[0]["what"])
+    assert judge.counts.exact == 1200 and judge.now.settings.kp == (50.0,)
