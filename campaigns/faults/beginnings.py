@@ -92,11 +92,12 @@ class Beginnings:
     def hand_guiding(self) -> None:
         """Without gains the arm goes where it is led; what gains come then hold it where it is.
 
-        They are soft: stable at the rates of a busy machine, too, so that they are not refused.
+        Some are soft, and some are refused at the rates of a busy machine: then it is led on.
         """
+        times = self.rng.choice((1.0, 1.0, 8.0))
         for name, low, high in (("kp", 0.0, 0.0), ("kd", 0.0, 0.0), ("kd", 0.3, 0.6), ("kp", 5.0, 15.0)):
             self.tell("unsettled")
-            self._change(name, [self.rng.uniform(low, high)])
+            self._change(name, [times * self.rng.uniform(low, high)])
             self.tell("unsettled")
             time.sleep(self.rng.uniform(0.0, 1.0))
 

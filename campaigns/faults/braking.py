@@ -208,6 +208,7 @@ class Robot:
         least, most = bounds
         for row, from_, to, held in zip(np.pad(self.M, ((0, 0), (0, 1))), least, most, self.weight):
             unequal += [(row, to - held), (-row, held - from_)]
+        unequal = [(row, right) for row, right in unequal if np.isfinite(right)]
         return _exists(equal, unequal, [*[(None, None)] * 7, (1.0, longest)])
 
 
@@ -219,11 +220,12 @@ def _exists(
     """Whether numbers within bounds meet rows @ x = right and rows @ x <= right."""
     from scipy.optimize import linprog
 
-    rows, right = zip(*unequal)
     more: dict[str, Any] = {}
+    if unequal:
+        more = {"A_ub": np.array([row for row, _ in unequal]), "b_ub": np.array([value for _, value in unequal])}
     if equal:
-        more = {"A_eq": np.array([row for row, _ in equal]), "b_eq": np.array([value for _, value in equal])}
-    found = linprog(np.zeros(len(bounds)), A_ub=np.array(rows), b_ub=np.array(right), bounds=bounds, **more)
+        more |= {"A_eq": np.array([row for row, _ in equal]), "b_eq": np.array([value for _, value in equal])}
+    found = linprog(np.zeros(len(bounds)), bounds=bounds, **more)
     return bool(found.success)
 
 

@@ -115,3 +115,8 @@ def _quintic(begin: Wanted, end: Wanted, width: float) -> Array:
 
 
 Desired = Hold | SetPoint | Quintics
+
+
+def holds(desired: Desired, stamp: int) -> bool:
+    """Whether it is a hold at a stamp, or has become one at its end."""
+    return isinstance(desired, Hold) or (isinstance(desired, Quintics) and desired.over(stamp))

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from campaigns.faults.desired import Desired, Hold, Points, Quintics, SetPoint, Wanted
+from campaigns.faults.desired import Desired, Hold, Points, Quintics, SetPoint, Wanted, holds
 from campaigns.faults.robot import LIMITS, Motion, Oracle, Payload, oracle
 from campaigns.faults.sender import EARLY, REFUSED
 from campaigns.faults.situation import LATEST, Change, Settings, Situation, still_to_come, with_changes
+from campaigns.faults.takeovers import between, takeovers
 from campaigns.faults.waits import Waits
 
 Array = NDArray[np.float64]
@@ -41,7 +42,8 @@ FULL_TIME, USUAL_RATE = 0.1, 1000.0  # s from nothing to the limit, N m/s: effor
 KEPT = 50  # violations of a kind that are written down
 LARGEST_DAMPING = 12.0  # 1/s, at which a robot that is left safe is slowed down
 LOST = 0.3  # s during which efforts may not have come here
-LOOKS_BACK = 31  # moments of that time at which a trajectory may have taken over, before it is looked for in between
+PLANNED = 1.0  # s, in which a trajectory is planned: it begins where a joint without stiffness was before
+FREE_BEGINS = 4  # states with which such a trajectory may begin
 GAP = 0.02  # s between two states that were answered, after which a motion may have ended
 UNSETTLED = 3.0  # s after an event during which a hold may begin anew
 
@@ -194,10 +196,23 @@ class Judge:
         return False
 
     def _fits(self, situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> bool:
-        assert situation.desired is not None
-        settings = situation.settings
-        expected, scale = settings.torque(oracle(situation.robot, situation.payload), q, v, situation.desired, stamp)
-        return self._meets(expected, scale, situation, stamp, v, tau)
+        settings, model = situation.settings, oracle(situation.robot, situation.payload)
+        return any(
+            self._meets(*settings.torque(model, q, v, desired, stamp), situation, stamp, v, tau)
+            for desired in self._followed(situation, stamp, q)
+        )
+
+    def _followed(self, situation: Situation, stamp: int, q: Array) -> Iterator[Desired]:
+        """What is wanted of a robot at q: a hold is where joints without stiffness go, but for where it begins."""
+        desired, free = situation.desired, situation.settings.free
+        assert desired is not None
+        if not free.any() or not holds(desired, stamp):
+            yield desired
+            return
+        yield Hold(np.where(free, q, desired.at(stamp).q))
+        before, was = self._answered[-1] if self._answered else stamp, self.now.desired
+        if was is None or not holds(was, before):
+            yield desired
 
     def _meets(self, expected: Array, scale: float, situation: Situation, stamp: int, v: Array, tau: Array) -> bool:
         """Whether an effort is what is expected without limits, with them; scale: the size of its terms."""
@@ -260,27 +275,48 @@ class Judge:
                 yield Hold(now.wanted.q)
                 for at in (stamp, *before[:3]):
                     yield Hold(self.motion.state(at)[0])
-            elif time < self._unsettled:
-                for at in before[:3]:  # hold from now on
+            elif time < self._unsettled:  # hold from now on: what was wanted, or the robot where it is
+                for at in before[:3]:
                     yield Hold(self._present(now, at).q)
+                for at in (stamp, *before[:3]):
+                    yield Hold(self.motion.state(at)[0])
+        if now is not None and self.now.settings.free.any():  # where stiffness comes it is held from now on
+            for at in before[:3]:
+                yield Hold(self._present(now, at).q)
         for change in self._sent:
             if change.part == "desired":
                 yield change.value
             elif change.part == "points" and now is not None:
                 points: Points = change.value
-                for at in dict.fromkeys([*before, *self._lost(stamp)]):
-                    path = Quintics(points, points.start or at, at, self._present(now, at))
-                    if not path.empty:
-                        yield path
+                begins = list(dict.fromkeys([*before, *self._lost(stamp)]))
+                if self._is_free(
+                    now, stamp
+                ):  # it takes over after one of the last states, wherever it was planned from
+                    begins = [later for at in begins[:FREE_BEGINS] for later in (at, at + 1)]
+                for at in begins:
+                    for present in self._presents(now, at):
+                        path = Quintics(points, points.start or at, at, present)
+                        if not path.empty:
+                            yield path
+
+    def _is_free(self, desired: Desired, stamp: int) -> bool:
+        """Whether some joints without stiffness may be wanted wherever they go."""
+        return bool(self.now.settings.free.any()) and (isinstance(desired, SetPoint) or holds(desired, stamp))
 
     def _present(self, desired: Desired, stamp: int) -> Wanted:
-        """What is wanted at a stamp: a joint that no gain holds is wanted wherever it goes."""
+        """What is wanted at a stamp; of joints without stiffness, that are wanted where they go, the latest."""
+        return next(self._presents(desired, stamp))
+
+    def _presents(self, desired: Desired, stamp: int) -> Iterator[Wanted]:
+        """What may have been wanted when a trajectory was asked for that takes over at a stamp, the latest first."""
         wanted = desired.at(stamp)
-        free = np.broadcast_to(np.array(self.now.settings.kp) == 0.0, 7)
-        if not isinstance(desired, Hold) or not free.any():
-            return wanted
-        seen = max((each for each in self._answered if each <= stamp), default=stamp)
-        return Wanted(np.where(free, self.motion.state(seen)[0], wanted.q), wanted.v, wanted.a)
+        if not self._is_free(desired, stamp):
+            yield wanted
+            return
+        seen = self._latest(stamp, SEARCHED)
+        for q in self.motion.positions(seen[seen > stamp - PLANNED * 1e9][::-1]):
+            yield Wanted(np.where(self.now.settings.free, q, wanted.q), wanted.v, wanted.a)
+        yield wanted  # set-points that have not stopped, or no states
 
     def _planned_aside(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[Situation]:
         """A trajectory that took over between two states, as one does that was planned in another process.
@@ -288,15 +324,20 @@ class Judge:
         When is found to a ns: the longer ago, the farther is it from what was wanted before, at least for a while.
         """
         now = self.now.desired
+        if now is None:
+            return
         paths = [change.value for change in self._sent if change.part == "points"][-LATEST:]
+        first = stamp - int(LOST * 1e9)
+        ends = [at for at in now.ends if first < at < stamp] if isinstance(now, Quintics) else []
         for points, (robot, payload, settings) in product(paths, self._combinations()):
-            if now is None:
-                return
             base, model = replace(self.now, robot=robot, payload=payload, settings=settings), oracle(robot, payload)
+            if self._is_free(now, stamp):
+                yield from self._planned_while_led(base, model, points, stamp, q, v, tau)
+                continue
             before = settings.limited(model, q, v, now, stamp)
 
             def path(at: int, points: Points = points, now: Desired = now) -> Quintics:
-                return Quintics(points, points.start or at, at, self._present(now, at))
+                return Quintics(points, points.start or at, at, now.at(at))
 
             def off(at: int, settings: Settings = settings, model: Oracle = model, before: Array = before) -> float:
                 """By how much it would be farther from what was wanted before than the effort is."""
@@ -304,22 +345,29 @@ class Judge:
                 torque = before if tried.empty else settings.limited(model, q, v, tried, stamp)
                 return float(np.linalg.norm(torque - before) - np.linalg.norm(tau - before))
 
-            first = stamp - int(LOST * 1e9)
-            ends = [at for at in now.ends if first < at < stamp] if isinstance(now, Quintics) else []
-            back = sorted({*np.linspace(first, stamp, LOOKS_BACK).astype(int).tolist(), *ends}, reverse=True)
-            farther = [off(at) > 0.0 for at in back]
-            changes = [k for k in range(1, len(back)) if farther[k] != farther[k - 1]]
-            for late, early, rises in [
-                *((at, at, True) for at in ends),
-                (back[0], back[-1], True),
-                *((back[k - 1], back[k], farther[k]) for k in changes),
-            ]:
-                while late - early > 1:
-                    at = (early + late) // 2
-                    early, late = (at, late) if (off(at) > 0.0) == rises else (early, at)
-                for at in (late, early, late + 1, early - 1):  # where they are the same but for rounding
-                    if not path(at).empty:
-                        yield replace(base, desired=path(at))
+            for at in takeovers(off, first, stamp, ends):
+                if not path(at).empty:
+                    yield replace(base, desired=path(at))
+
+    def _planned_while_led(
+        self, base: Situation, model: Oracle, points: Points, stamp: int, q: Array, v: Array, tau: Array
+    ) -> Iterator[Situation]:
+        """Likewise, from where joints without stiffness were when it was asked for; it has taken over of late."""
+        assert base.desired is not None
+        first = [stamp - int(LOST * 1e9), *self._answered][-2:][0]
+        for present in self._presents(base.desired, stamp):
+
+            def path(at: int, present: Wanted = present) -> Quintics:
+                return Quintics(points, points.start or at, at, present)
+
+            early, late = (base.settings.limited(model, q, v, path(at), stamp) for at in (first, stamp))
+
+            def off(at: int, path: Any = path, slope: Array = early - late) -> float:
+                """How far the effort is from that."""
+                return float((base.settings.limited(model, q, v, path(at), stamp) - tau) @ slope)
+
+            if not path(first).empty and off(first) >= 0.0 >= off(stamp):
+                yield from (replace(base, desired=path(at)) for at in between(off, stamp, first))
 
     def _refined(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[Situation]:
         """A trajectory whose begin was found while it hardly moved, told better now that it does."""

@@ -32,6 +32,11 @@ class Settings:
     def limits(self) -> Array:
         return np.broadcast_to(np.array(self.effort_limits), 7) if self.effort_limits else LIMITS
 
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which joints nothing draws to where they are wanted (7)."""
+        return np.broadcast_to(np.array(self.kp) == 0.0, 7)
+
     def limited(self, model: Oracle, q: Array, v: Array, desired: Desired, stamp: int) -> Array:
         return np.clip(self.torque(model, q, v, desired, stamp)[0], -self.limits, self.limits)
 

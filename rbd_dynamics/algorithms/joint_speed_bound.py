@@ -13,6 +13,8 @@ BEGINS, COMPLETE = 0.86, 0.96  # shares of a speed limit: from where on there is
 REACHED = 0.92  # share of a speed limit that accelerations may lead to: masses are known to some percent
 DAMPING = 0.4  # over the reaction time: a damper of this rate is stable however light the joint is
 APPROACH = 0.35  # over the reaction time: so late, a speed nears its limit and does not pass it (1/e at most)
+NEARS = 20.0  # 1/s: 0.1 rad away from its limit of position a joint moves towards it at 2 rad/s at most
+SHARE_OF_APPROACH = 1.0 / 3.0  # at most: critically damped with what brakes
 LEARNT = 0.03  # s: in which it is seen that something holds a joint
 TINY = 1e-300
 
@@ -24,6 +26,9 @@ def foreseen(v: Vector, before: Vector, span: Scalar, ahead: Scalar) -> list[Sca
         later = now + ahead * reciprocal(span) * (now - then)
         found.append(where(less(now * now, later * later), later, now))
     return found
+
+
+Distances = tuple[Scalar, Scalar] | None
 
 
 class SpeedBound(NamedTuple):
@@ -39,8 +44,14 @@ class SpeedBound(NamedTuple):
     room: list[tuple[Scalar, Scalar]]
 
     @classmethod
-    def of(cls, velocities: Vector, limits: Vector, reaction_time: Scalar) -> SpeedBound:
-        """velocities, limits (nv): rad/s, m/s. reaction_time: s, from a velocity to the torque that answers it."""
+    def of(
+        cls, velocities: Vector, limits: Vector, reaction_time: Scalar, distances: Sequence[Distances] = ()
+    ) -> SpeedBound:
+        """velocities, limits (nv): rad/s, m/s. reaction_time: s, from a velocity to the torque that answers it.
+
+        distances: from the lower and the upper limit of position, rad or m, for each joint; None where it has none. A
+        joint may move towards its limit the slower the nearer it is, and beyond it not at all.
+        """
         shares: list[Scalar] = []
         largest: Scalar = 0.0
         for v, limit in zip(velocities, limits):
@@ -51,8 +62,14 @@ class SpeedBound(NamedTuple):
         rate = DAMPING * reciprocal(reaction_time)
         dampers = [-s * rate * v for s, v in zip(shares, velocities)]
         approach = APPROACH * reciprocal(reaction_time)
-        most = [REACHED * limit for limit in limits]
-        room = [(approach * (-limit - v), approach * (limit - v)) for v, limit in zip(velocities, most)]
+        near = SHARE_OF_APPROACH * approach
+        near = where(less(near, NEARS), near, NEARS)
+        room: list[tuple[Scalar, Scalar]] = []
+        for k, (v, limit) in enumerate(zip(velocities, limits)):
+            down = up = REACHED * limit
+            if distances and (distance := distances[k]) is not None:
+                down, up = (_least(most, near * left) for most, left in zip((down, up), distance))
+            room.append((approach * (-down - v), approach * (up - v)))
         return cls(list(velocities), shares, dampers, largest, room)
 
     def change(self, accelerations: Vector) -> list[Scalar]:
@@ -104,6 +121,12 @@ def from_outside(before: Vector, driven: Vector, grown: Vector, span: Scalar, dt
     """
     share = dt * reciprocal(dt + LEARNT)
     return [old + share * (change * reciprocal(span) - a - old) for old, a, change in zip(before, driven, grown)]
+
+
+def _least(most: Scalar, left: Scalar) -> Scalar:
+    """The smaller one, but not below zero."""
+    left = where(less(left, 0.0), 0.0, left)
+    return where(less(left, most), left, most)
 
 
 def braking(used: Scalar) -> Scalar:

@@ -25,7 +25,7 @@ AXES = Rotation.from_euler("xyz", [0.4, 0.7, -0.3]).as_matrix()
 FIRM = CartesianGains(  # nothing that the plain law does not have
     stiffness=(300.0, 500.0, 900.0), rotational_stiffness=(20.0, 30.0, 50.0), damping=(30.0, 40.0, 50.0),
     rotational_damping=(2.0, 3.0, 4.0), posture_kp=0.0, posture_kd=0.0, largest_force=1e9, largest_moment=1e9,
-    joint_limit_torque=0.0, stiffness_time=0.0, tank_size=0.0,
+    joint_limit_margin=0.0, joint_limit_torque=0.0, stiffness_time=0.0, tank_size=0.0,
 )  # fmt: skip
 LAWS = ("impedance", "operational_space")
 CARRIERS = ("root", "tool", "wanted")

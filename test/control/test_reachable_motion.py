@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -170,6 +171,26 @@ def test_a_joint_near_its_velocity_limit_is_braked(law):
         assert (pin.aba(model, data, q, v, out.tau)[k] - coasts) * v[k] < 0.0
         driven += (pin.aba(model, data, q, v, loose.step(q, v, theta).tau)[k] - coasts) * v[k] > 0.0
     assert driven >= 3 and 5 <= untouched <= 45
+
+
+@pytest.mark.parametrize("joint", [1, 2, 3, 4])
+@pytest.mark.parametrize("law", ["impedance", "operational_space"])
+def test_a_joint_does_not_pass_its_limit_whatever_pushes_it(law, joint):
+    """By Pinocchio: a push that is stronger than the spring that keeps a UR5's joint from there."""
+    _, arm, reference = placed("UR5")
+    model = pin.buildModelFromUrdf(str(robots()["ur5_robot"]))
+    data, q, v = model.createData(), reference.q.copy(), np.zeros(model.nv)
+    upper, bodies = float(q[joint]) + 0.3, list(arm.model.bodies)
+    own = bodies[joint].joint
+    bodies[joint] = replace(bodies[joint], joint=replace(own, limits=replace(own.limits, upper=upper)))
+    controller = CartesianController(rbd.Robot(replace(arm.model, bodies=tuple(bodies))), arm.frame, law=law)
+    push = np.where(np.arange(model.nv) == joint, 0.35 * controller.effort_limits, 0.0)
+    theta, nearest = controller.chart(q), np.inf
+    for _ in range(1500):
+        v = v + DT * pin.aba(model, data, q, v, controller.step(q, v, theta, dt=DT).tau + push)
+        q = q + DT * v
+        nearest = min(nearest, upper - q[joint])
+    assert nearest > 0.0
 
 
 def test_efforts_are_in_haste_where_a_joint_comes_near_its_velocity_limit():

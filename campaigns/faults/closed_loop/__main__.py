@@ -20,7 +20,7 @@ from typing import Any
 from helpers.nodes.ros_nodes import Ros
 
 from campaigns.faults.closed_loop.arm import Arm
-from campaigns.faults.closed_loop.cases import BEGIN, CASES, within
+from campaigns.faults.closed_loop.cases import BEGIN, CASES, tried
 from campaigns.faults.closed_loop.loop import Loop
 
 EACH = 12  # cases of one process of a node
@@ -60,9 +60,7 @@ def run(node: str, seconds: float, seed: int, only: list[str] | None = None) -> 
                     if time.monotonic() > end:
                         break
                     case = rng.choice([each for each in CASES[kind] if not only or each.__name__ in only])
-                    own = random.Random(f"{seed} {turn} {k}")
-                    begin_anew(loop, own)
-                    problems = case(loop, own)
+                    problems = tried(loop, case, random.Random(f"{seed} {turn} {k}"))
                     name = f"{kind}: {case.__name__}"
                     done[name] = done.get(name, 0) + 1
                     if problems:
@@ -72,14 +70,6 @@ def run(node: str, seconds: float, seed: int, only: list[str] | None = None) -> 
                         })  # fmt: skip
                         print(json.dumps(wrong[-1]), file=sys.stderr, flush=True)
     return {"good": not wrong, "seed": seed, "done": dict(sorted(done.items())), "wrong": wrong}
-
-
-def begin_anew(loop: Loop, rng: random.Random) -> None:
-    """Somewhere, at rest, with the node holding it there."""
-    loop.transition(4)
-    loop.place(within(rng, 0.5))
-    loop.transition(3)
-    loop.run(0.3)
 
 
 if __name__ == "__main__":

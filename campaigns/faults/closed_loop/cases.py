@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,14 @@ CLOSE = 0.02  # m, of the tool
 BUILT = 60.0  # s of this machine's time, in which a description is built
 OWN = 0.02  # of the effort limits, beside what holds the arm
 LATER = 8.0  # s, than a target would be reached in a straight line
+
+
+class Case(Protocol):
+    """What is tried, with chance; what was wrong."""
+
+    __name__: str
+
+    def __call__(self, loop: Loop, rng: random.Random, /) -> list[str]: ...
 
 
 def within(rng: random.Random, share: float = 0.5) -> Array:
@@ -48,11 +57,12 @@ def elsewhere(loop: Loop, rng: random.Random, most: float) -> Array:
     return np.asarray(np.clip(q + off, LOWER + 0.2, UPPER - 0.2))
 
 
-def gains(loop: Loop) -> None:
-    """Those that hold it, where it needs any."""
-    if loop.kind == "feedforward":
-        loop.set(kd=KD)
-        loop.set(kp=KP)
+def gains(loop: Loop) -> list[str]:
+    """Those that hold it, where it needs any; from none on, so that no others make these unstable meanwhile."""
+    if loop.kind != "feedforward":
+        return []
+    each = ({"kp": [0.0]}, {"kd": KD}, {"kp": KP})
+    return [f"refused: {loop.refusals[-1]}" for values in each if not loop.set(**values)]
 
 
 def held_here(loop: Loop, begin: Array, seen: Seen, what: str) -> list[str]:
@@ -68,6 +78,16 @@ def held_here(loop: Loop, begin: Array, seen: Seen, what: str) -> list[str]:
 def comes_to_rest(seen: Seen, what: str) -> list[str]:
     last = max(seen.speeds[-50:], default=0.0)
     return [*seen.problems, *([f"{what}: still at {last:.3f} of a velocity limit"] if last > AT_REST else [])]
+
+
+def tried(loop: Loop, case: Case, rng: random.Random) -> list[str]:
+    """What is wrong of a case, with the arm somewhere, at rest, and the node holding it there."""
+    loop.transition(4)
+    loop.place(within(rng, 0.5))
+    problems = gains(loop)
+    loop.transition(3)
+    loop.run(0.3)
+    return problems + case(loop, rng)
 
 
 # --- standing still, and taking over ---------------------------------------------------------------
@@ -91,8 +111,10 @@ def hand_guided(loop: Loop, rng: random.Random) -> list[str]:
 
 
 def drives_off_and_on(loop: Loop, rng: random.Random) -> list[str]:
-    """Meanwhile the arm is carried elsewhere; efforts are measured, or not."""
-    gains(loop)
+    """Meanwhile the arm is carried elsewhere; efforts are measured, or not.
+
+    Where none are, soft gains are as those of an arm that is led by hand: it goes back within the path's tolerance.
+    """
     loop.run(0.8)  # efforts follow
     loop.said()
     loop.arm.drives = False
@@ -102,16 +124,16 @@ def drives_off_and_on(loop: Loop, rng: random.Random) -> list[str]:
     loop.run(1.5, carried=way(begin, end, 1.3), with_efforts=measured)
     loop.run(rng.choice((0.05, 0.5)), with_efforts=measured)
     loop.arm.drives, loop.arm.acts = True, loop.arm.gravity
-    seen = loop.run(0.004)
-    problems = seen.problems
+    if not measured:
+        return comes_to_rest(loop.run(2.5), "drives on")
+    begin, problems = loop.arm.state[0], loop.run(0.004).problems
     if (beside := float((np.abs(loop.tau - loop.arm.gravity) / LIMITS).max())) > STEP:
         problems.append(f"drives on: {beside:.2f} of an effort limit beside what holds it")
-    return problems + held_here(loop, loop.arm.state[0], loop.run(1.0), "drives on")
+    return problems + held_here(loop, begin, loop.run(1.0), "drives on")
 
 
 def pushed(loop: Loop, rng: random.Random) -> list[str]:
     """By hand, beyond the path's tolerance or not, and let go, while it is held."""
-    gains(loop)
     loop.run(0.3)
     begin = loop.arm.state[0]
     problems = loop.run(1.2, way(begin, elsewhere(loop, rng, rng.choice((0.1, 0.7))), 0.8)).problems
@@ -119,7 +141,6 @@ def pushed(loop: Loop, rng: random.Random) -> list[str]:
 
 
 def activated_in_motion(loop: Loop, rng: random.Random) -> list[str]:
-    gains(loop)
     loop.run(0.1)
     loop.transition(4)
     speeds = SPEEDS * np.array([rng.uniform(-0.4, 0.4) for _ in range(7)])
@@ -135,7 +156,6 @@ def activated_in_motion(loop: Loop, rng: random.Random) -> list[str]:
 
 def weak_limits(loop: Loop, rng: random.Random) -> list[str]:
     """Limits that may not hold the arm: refused, or it stays."""
-    gains(loop)
     loop.run(0.2)
     begin, held = loop.arm.state[0], np.abs(loop.arm.gravity)
     most = [float(x) for x in np.minimum(rng.uniform(0.3, 2.0) * np.maximum(held, 0.5), LIMITS)]
@@ -149,7 +169,6 @@ def weak_limits(loop: Loop, rng: random.Random) -> list[str]:
 
 def many_times_the_gains(loop: Loop, rng: random.Random) -> list[str]:
     """Refused, or the arm stands, also after a knock."""
-    gains(loop)
     loop.run(0.2)
     begin, times = loop.arm.state[0], rng.choice((3.0, 10.0, 100.0))
     if loop.kind == "feedforward":
@@ -167,7 +186,6 @@ def many_times_the_gains(loop: Loop, rng: random.Random) -> list[str]:
 
 def another_description(loop: Loop, rng: random.Random) -> list[str]:
     """Of another robot, or with other masses; agreed to or not. The arm stays."""
-    gains(loop)
     loop.run(0.2)
     begin, name = loop.arm.state[0], rng.choice(("", "", "crane"))
     loop.said()
@@ -232,7 +250,7 @@ COMMON = (
     hand_guided, drives_off_and_on, pushed, activated_in_motion, weak_limits, many_times_the_gains,
     another_description,
 )  # fmt: skip
-CASES: dict[str, tuple[Callable[[Loop, random.Random], list[str]], ...]] = {
+CASES: dict[str, tuple[Case, ...]] = {
     "feedforward": COMMON,
     "cartesian_controller": (*COMMON, targets, targets, targets),
 }

@@ -57,8 +57,9 @@ class CartesianGains:
         the damper, too.
     largest_mass, largest_inertia: kg, kg m^2; a direction in which the tool is heavier cannot be moved: near singular
         postures the law asks for no more than these. It is exact up to a quarter of them.
-    joint_limit_margin: rad, m, from where on a joint is kept from its limit. joint_limit_torque: N m, N, with which,
-        where the limit is; one for all or one for each joint. None: 0.3 of its effort limit, and none without one.
+    joint_limit_margin: rad, m, from where on a joint is kept from its limit, which it does not pass; 0: nothing keeps
+        it. joint_limit_torque: N m, N, with which, where the limit is; one for all or one for each joint. None: 0.3 of
+        its effort limit, and none without one.
     least_manipulability: sqrt(det(J J^T)) below which the arm is kept from singular postures, in the unit that rad and
         m give; 0: not. singularity_stiffness: J, of that.
     reaction_time: s, from a state to the torque that answers it; joints are kept from their limits of velocity by what

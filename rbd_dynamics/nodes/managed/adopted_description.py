@@ -107,14 +107,16 @@ class AdoptedDescription(Generic[P, E]):
             self.take(text)
 
     def take(self, text: str | bytes) -> None:
-        """Begin to use another description; the old one stays in use until the new one is ready."""
-        self.text = text
+        """Begin to use another description; the old one stays in use until the new one is ready.
+
+        Nobody agrees any more to one that was refused before.
+        """
+        self.text, self.refused = text, ""
         self._builds.take(text)
 
     def agree(self) -> None:
         """Take over what was refused."""
         self._agreed = self._published = self.refused
-        self.refused = ""
         self.take(self._agreed)
 
     @property

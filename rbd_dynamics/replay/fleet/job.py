@@ -223,7 +223,10 @@ def _done(job: Job, key: str, progress: Progress | None) -> Result:
     robot, oddities = robot_of(text, tuple(sorted(job.locked.items())), job.gravity, job.inertias)
     if job.output is not None:
         (job.output / DONE).unlink(missing_ok=True)
-    with Outputs(job.output, job.formats, robot.model, text, meshes=job.meshes, scripts=job.scripts) as outputs:
+    with Outputs(
+        job.output, job.formats, robot.model, text, meshes=job.meshes, scripts=job.scripts,
+        wrench_frame=job.questions.wrench_frame,
+    ) as outputs:  # fmt: skip
         found = analyse(
             recording,
             robot,

@@ -31,6 +31,7 @@ class Questions:
             be what touches the robot; and contacts.
         contact_threshold: N m, one for all joints or {joint: N m}; None: from the recording itself.
         false_alarms: how many contacts that are none an hour of motion may have, where no threshold is given.
+        wrench_frame: link or joint at which tables tell the external wrench; None: they do not.
         energy: power and work of the joints.
         diagnosis: what is wrong with signals, and what explains what the model does not.
     """
@@ -43,6 +44,7 @@ class Questions:
     external_torque: bool = True
     contact_threshold: float | Mapping[str, float] | None = None
     false_alarms: float = 1.0
+    wrench_frame: str | None = None
     energy: bool = True
     diagnosis: bool = True
 

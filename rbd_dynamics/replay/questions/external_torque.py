@@ -57,6 +57,9 @@ class ExternalTorqueQuestion(Question):
             help="external torque of a contact; may be repeated; default: by --false-alarms")  # fmt: skip
         add("--false-alarms", metavar="N", type=float, default=1.0,
             help="false contacts an hour of motion that the thresholds found here allow; default: 1")  # fmt: skip
+        add("--wrench-frame", metavar="FRAME",
+            help="link or joint at which samples.csv and samples.parquet tell the wrench that the external torques are "
+            "taken for, with its standard deviation")  # fmt: skip
 
     def chosen(self, options: argparse.Namespace) -> dict[str, Any]:
         threshold: float | dict[str, float] | None = None
@@ -71,6 +74,7 @@ class ExternalTorqueQuestion(Question):
             "external_torque": options.external_torque,
             "contact_threshold": threshold,
             "false_alarms": options.false_alarms,
+            "wrench_frame": options.wrench_frame,
         }
 
     def identifier(self, study: Study) -> ExternalTorque:

@@ -19,6 +19,7 @@ from rbd_dynamics.replay.identification import corrected_urdf
 from rbd_dynamics.replay.results.export import export_of
 from rbd_dynamics.replay.results.formats import check_formats
 from rbd_dynamics.replay.results.sinks import Columns, CsvTable, ParquetTable, ResidualBag, Sink
+from rbd_dynamics.replay.results.wrench_columns import WrenchColumns
 from rbd_dynamics.scene import MeshFinder
 
 #: which packages formats need
@@ -36,8 +37,9 @@ class Outputs:
         formats: of `formats.FORMATS`; summary.json is always written.
         model: of the robot. urdf: text that it was made of. meshes: where its meshes are.
         scripts: folder of the report's scripts, seen from this one; "": they stand in the report.
+        wrench_frame: where tables tell the external wrench; None: they do not.
 
-    Raises ValueError for an unknown format.
+    Raises ValueError for an unknown format, and KeyError for an unknown frame.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Outputs:
         *,
         meshes: MeshFinder | None = None,
         scripts: str = "",
+        wrench_frame: str | None = None,
     ) -> None:
         self.formats = check_formats(formats) if folder is not None else ()
         self._scripts = scripts
@@ -60,14 +63,17 @@ class Outputs:
             return
         require(*(package for name, package in PACKAGES.items() if name in self.formats))
         folder.mkdir(parents=True, exist_ok=True)
-        columns = Columns(model)
+
+        def columns() -> Columns:
+            return Columns(model, None if wrench_frame is None else WrenchColumns(model, wrench_frame))
+
         with self._stack:  # what was opened is closed again where something cannot be
             if "csv" in self.formats:
-                self.sinks.append(self._stack.enter_context(CsvTable(folder / "samples.csv", columns)))
+                self.sinks.append(self._stack.enter_context(CsvTable(folder / "samples.csv", columns())))
             if "parquet" in self.formats:
-                self.sinks.append(self._stack.enter_context(ParquetTable(folder / "samples.parquet", columns)))
+                self.sinks.append(self._stack.enter_context(ParquetTable(folder / "samples.parquet", columns())))
             if "bag" in self.formats:
-                self.sinks.append(self._stack.enter_context(ResidualBag(folder / "residuals", columns)))
+                self.sinks.append(self._stack.enter_context(ResidualBag(folder / "residuals", Columns(model))))
             self._stack = self._stack.pop_all()
 
     @property

@@ -16,6 +16,7 @@ from rbd_dynamics.common.extras import require
 from rbd_dynamics.common.whole_files import named, whole_file
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.results.joint_state_bag import JointStateBag
+from rbd_dynamics.replay.results.wrench_columns import WrenchColumns
 from rbd_dynamics.replay.signals.segmentation import Segment
 from rbd_dynamics.replay.torques.comparison import Prediction
 
@@ -85,17 +86,20 @@ class _File(_Closing):
 
 
 class Columns:
-    """Names and numbers of a table: per joint q, v, a and the torques; of joints with one number.
+    """Names and numbers of a table: per joint q, v, a and the torques; of joints with one number; then the wrench.
 
     Attributes:
         joints: their names.
         names: of the columns.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, wrench: WrenchColumns | None = None) -> None:
         found = [joint for joint in model.joints if joint.kind.nq == joint.kind.nv == 1]
         self.joints = [joint.name for joint in found]
         self.names = [f"{name}.{column}" for name in self.joints for column in COLUMNS]
+        self._wrench = wrench
+        if wrench is not None:
+            self.names += wrench.names
         self._q = np.array([joint.q_index for joint in found], dtype=np.intp)
         self._v = np.array([joint.v_index for joint in found], dtype=np.intp)
 
@@ -110,7 +114,8 @@ class Columns:
 
     def of(self, segment: Segment, prediction: Prediction, external: Array | None) -> Array:
         """(N, columns) in the order of `names`."""
-        return np.stack(list(self.parts(segment, prediction, external).values()), axis=2).reshape(len(segment), -1)
+        rows = np.stack(list(self.parts(segment, prediction, external).values()), axis=2).reshape(len(segment), -1)
+        return rows if self._wrench is None else np.hstack([rows, self._wrench.of(segment, external)])
 
 
 class CsvTable(_File):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
-from helpers.nodes.ros_nodes import joint_state, needs_ros, wait_until
+from helpers.nodes.ros_nodes import in_this_process, joint_state, needs_ros, wait_until
 from helpers.nodes.torque_talk import Talk
 
 from rbd_dynamics.model.urdf import load_urdf
@@ -123,6 +123,24 @@ def test_what_was_refused_is_taken_while_the_node_commands_nothing(talk):
         if number == 4:
             talk.node.says("ready for 'crane'")
     becomes(talk, gravity(LIGHTER))
+
+
+def test_nobody_agrees_to_what_was_refused_before_the_latest_description(ros):
+    """Its own description comes again, and is not built yet: the other robot's is not what counts any more."""
+    from std_srvs.srv import Trigger
+
+    from rbd_dynamics.nodes.feedforward import FeedforwardNode
+
+    with publishing(ros) as publish:
+        publish(ARM)
+        with in_this_process(ros, FeedforwardNode, {"joints": JOINTS}) as node:
+            description = node.description
+            publish(OTHER)
+            wait_until(lambda: node.poll() or description.refused, "a refusal")
+            description._take_published(ARM)  # as it comes, between two cycles
+            assert not node.acceptance._on_request(Trigger.Request(), Trigger.Response()).success
+            wait_until(lambda: node.poll() or not description.building, "its own")
+            assert (node.engine.model.name, description.refused, description.problem) == ("arm", "", "")
 
 
 def test_the_guard_of_a_robot_keeps_it_too(ros):
