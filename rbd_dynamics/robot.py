@@ -247,7 +247,10 @@ class Robot(Derivatives):
     def frame_velocity(
         self, q: ArrayLike, v: ArrayLike, frame: str, *, reference: Reference = "body", out: Array | None = None
     ) -> Array:
-        """Twist (w, v) (6,) of a frame, J v without forming J. reference: as for `jacobian`."""
+        """Twist (w, v) (6,) of a frame: J v, without forming J.
+
+        reference: as for `jacobian`.
+        """
         return self._run(kernel_of_frame("frame_velocity", frame, reference), (q, v), out)
 
     def frame_acceleration(
@@ -260,10 +263,10 @@ class Robot(Derivatives):
         reference: Reference = "body",
         out: Array | None = None,
     ) -> Array:
-        """Rate (6,) of `frame_velocity`, component-wise: J a + Jdot v. reference: as for `jacobian`.
+        """Component-wise rate (6,) of a frame's twist: J a + Jdot v.
 
-        With reference="aligned" the linear part is the acceleration of the frame's origin in the world, without
-        gravity's; in the frame's own axes it is that less w x v.
+        reference: as for `jacobian`. In "aligned" the linear part is the acceleration of the frame's origin in the
+        world, without gravity's; in "body", in the frame's own axes, it is that less w x v.
         """
         return self._run(kernel_of_frame("frame_acceleration", frame, reference), (q, v, a), out)
 

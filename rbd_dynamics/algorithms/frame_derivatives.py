@@ -47,7 +47,7 @@ def frame_derivatives(
 def _in_the_frame(
     model: Model, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar], frame: Frame
 ) -> tuple[list[Vec6], list[Vec6], list[Vec6]]:
-    """Of the body twist. Turning a joint also turns the frame, so only what the subtree gains is seen from it."""
+    """The derivatives of the body twist. Turning a joint also turns the frame: only what the subtree gains is seen."""
     massless = [RigidInertia()] * len(model.bodies)
     world = world_frame(model.with_gravity((0.0, 0.0, 0.0)), massless, q, v, a)
     twist_q, rate_q, rate_v = ([ZERO6] * model.nv for _ in range(3))

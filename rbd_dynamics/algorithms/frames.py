@@ -70,7 +70,7 @@ class FrameMotion(NamedTuple):
 
     @classmethod
     def of(cls, model: Model, q: Sequence[Scalar], v: Sequence[Scalar] | None, frame: Frame) -> FrameMotion:
-        """By the joints from the frame towards the base.
+        """Follow the joints from the frame towards the base.
 
         With T the pose of the frame in body i and V the frame's twist relative to body i, column
         s -> Ad_{T^-1} s and its rate is Ad_{T^-1} sdot - ad_V Ad_{T^-1} s.
