@@ -55,11 +55,8 @@ class BoundModel:
         if not isinstance(model, Model):
             raise TypeError(f"Robot needs a Model, as load_urdf makes it, not {type(model).__name__}")
         if isinstance(backend, str) and backend == "numba":
-            warnings.warn(
-                'backend "numba" is now called "llvm"; the old name will be removed in 2.0',
-                DeprecationWarning,
-                stacklevel=2,
-            )
+            text = 'backend "numba" is now called "llvm"; the old name will be removed in 2.0'
+            warnings.warn(text, DeprecationWarning, stacklevel=2)
             backend = "llvm"
         if backend is not None and not (isinstance(backend, str) and backend in BACKENDS):
             raise ValueError(f"backend {excerpt(backend)} is none of {', '.join(BACKENDS)}")
