@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("xacro")
 
-from rbd_dynamics.model.errors import ModelError  # noqa: E402
-from rbd_dynamics.nodes.process.own_arguments import OwnArguments  # noqa: E402
+from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.nodes.process.own_arguments import OwnArguments
 
 ARM = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="reach" default="0.3"/>
 <xacro:include filename="$(find arm_parts)/base.xacro"/><link name="length_$(arg reach)"/></robot>"""
