@@ -60,6 +60,10 @@ def _couple(m: Any, k: int, name: str, names: Names, found: Equalities, findings
         findings.defect(f"equality {name!r}", f"holds {held!r}, which another one holds already, it is left out", _HINT)
     elif leader < 0 or not any((a1, *higher)):
         found.locked[held] = start
+        findings.note(f"equality {name!r}", f"holds {held!r} at {start:g}: it is locked there, no joint of the model")
+        if leader < 0 and any((a1, *higher)):
+            message = "has no joint2: of its polycoef all but the first number is left out"
+            findings.defect(f"equality {name!r}", message, "MuJoCo has no use for them either")
     elif any(higher):
         findings.defect(f"equality {name!r}", "is no line, it is left out", _HINT)
     elif follower in found.followed_from(leader):
