@@ -77,7 +77,7 @@ setup(
     url="https://rbd-dynamics.org",
     keywords=["robotics", "dynamics", "ROS 2", "robot control", "identification"],
     classifiers=[
-        "Development Status :: 4 - Beta",
+        "Development Status :: 5 - Production/Stable",
         "Intended Audience :: Science/Research",
         "Operating System :: POSIX :: Linux",
         *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 14)),

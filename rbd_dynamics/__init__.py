@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 import rbd_dynamics.common.imported  # noqa: F401 - first, for it takes the time
 from rbd_dynamics.common.early_signals import heed_early_signals

@@ -29,6 +29,7 @@ from rbd_dynamics.kernels.bound_model import require_double
 from rbd_dynamics.kernels.derivatives import Derivatives
 from rbd_dynamics.kernels.evaluation import check_outputs, no_kernel
 from rbd_dynamics.kernels.inverse_kinematics import InverseKinematics, PoseSolver
+from rbd_dynamics.kernels.of_frames import Reference, kernel_of_frame
 
 Array = NDArray[np.float64]
 Wrenches = Mapping[str, ArrayLike]
@@ -200,13 +201,15 @@ class Robot(Derivatives):
         """
         return self._run_under("joint_reactions", (q, v, a), f_ext, out)
 
-    def inverse_effective_inertia(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
-        """J M^-1 J^T (6, 6): the frame's acceleration (w, v) per wrench (m, f) on it, both in the frame.
+    def inverse_effective_inertia(
+        self, q: ArrayLike, frame: str, *, reference: Reference = "body", out: Array | None = None
+    ) -> Array:
+        """J M^-1 J^T (6, 6): the frame's acceleration (w, v) per wrench (m, f) on it, both in the `reference` of J.
 
         `rbd_dynamics.analysis.operational_space` has the inertia itself, which is infinite along singular
         directions. Source: theory.md section 7.
         """
-        return self._run(self._of_frame("inverse_effective_inertia", frame), (q, self._inertia), out)
+        return self._run(kernel_of_frame("inverse_effective_inertia", frame, reference), (q, self._inertia), out)
 
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None) -> Array:
         """Y (nv, 10 bodies) with tau = Y @ `inertial_parameters`.ravel(), but for rotor inertia and friction."""
@@ -224,15 +227,48 @@ class Robot(Derivatives):
 
     def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
         """Pose of a frame in the world, a homogeneous matrix (4, 4). KeyError: unknown frame."""
-        return self._run(self._of_frame("pose", frame), (q,), out)
+        return self._run(kernel_of_frame("pose", frame), (q,), out)
 
-    def jacobian(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
-        """J (6, nv): J v is the frame's body twist (w, v), expressed in the frame itself."""
-        return self._run(self._of_frame("jacobian", frame), (q,), out)
+    def jacobian(self, q: ArrayLike, frame: str, *, reference: Reference = "body", out: Array | None = None) -> Array:
+        """J (6, nv): J v is the twist (w, v) of the frame.
 
-    def jacobian_dot(self, q: ArrayLike, v: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
-        """dJ/dt (6, nv): the body twist's component-wise rate is J vdot + Jdot v."""
-        return self._run(self._of_frame("jacobian_dot", frame), (q, v), out)
+        reference: where it is expressed. "body": at the frame's origin, in the frame's own axes; "aligned": there, in
+        the world's axes, so that v is the velocity of the origin; "world": at the world's origin, in the world's axes
+        (the spatial twist). A `ValueError` for any other, a `KeyError` for an unknown frame.
+        """
+        return self._run(kernel_of_frame("jacobian", frame, reference), (q,), out)
+
+    def jacobian_dot(
+        self, q: ArrayLike, v: ArrayLike, frame: str, *, reference: Reference = "body", out: Array | None = None
+    ) -> Array:
+        """dJ/dt (6, nv) of `jacobian`: the twist's component-wise rate is J vdot + Jdot v."""
+        return self._run(kernel_of_frame("jacobian_dot", frame, reference), (q, v), out)
+
+    def frame_velocity(
+        self, q: ArrayLike, v: ArrayLike, frame: str, *, reference: Reference = "body", out: Array | None = None
+    ) -> Array:
+        """Twist (w, v) (6,) of a frame: J v, without forming J.
+
+        reference: as for `jacobian`.
+        """
+        return self._run(kernel_of_frame("frame_velocity", frame, reference), (q, v), out)
+
+    def frame_acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        frame: str,
+        *,
+        reference: Reference = "body",
+        out: Array | None = None,
+    ) -> Array:
+        """Component-wise rate (6,) of a frame's twist: J a + Jdot v.
+
+        reference: as for `jacobian`. In "aligned" the linear part is the acceleration of the frame's origin in the
+        world, without gravity's; in "body", in the frame's own axes, it is that less w x v.
+        """
+        return self._run(kernel_of_frame("frame_acceleration", frame, reference), (q, v, a), out)
 
     def inverse_kinematics(
         self,
@@ -259,7 +295,7 @@ class Robot(Derivatives):
         are not angles or lengths: ball and floating joints. Source: Sugihara 2011; see
         `algorithms.inverse_kinematics`.
         """
-        key = self._of_frame("inverse_kinematics", frame), limits
+        key = kernel_of_frame("inverse_kinematics", frame), limits
         solver = self._kernels_of_poses.get(key)
         if solver is None:
             require_double(self, "inverse_kinematics")

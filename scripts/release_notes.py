@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print the section of CHANGELOG.md on a version, for its release:  python scripts/release_notes.py 0.2.0
+"""Print the section of CHANGELOG.md on a version, for its release:  python scripts/release_notes.py 1.0.0
 
 Ends with exit code 1 where the package or the changelog is of another version.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inertia and mobility as a tool feels them (theory.md section 7; 001 section 5).
 
-All quantities of a frame are expressed in the frame itself, angular part first, unless a function
-says otherwise. `rows` picks directions out of the six: slice(3, 6) is the translation, [5] the
-motion along the frame's z axis. Every function takes one sample, (nq,), or a batch, (N, nq).
+All quantities of a frame are expressed in the frame itself, angular part first, or in another `reference`, as
+`Robot.jacobian` has it. `rows` picks directions out of the six: slice(3, 6) is the translation, [5] the
+motion along the z axis. Every function takes one sample, (nq,), or a batch, (N, nq).
 
 At a singular configuration the frame cannot move in some directions, whatever the forces: its
 inertia there is infinite. So the inverse, J M^-1 J^T, is what is always finite, and
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.kernels.bound_model import require_double
+from rbd_dynamics.kernels.of_frames import Reference
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial import hat
 from rbd_dynamics.spatial.rank import size_of, without_rounding
@@ -57,7 +58,13 @@ class EffectiveInertia(NamedTuple):
 
 
 def effective_inertia(
-    robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS, tolerance: float = TOLERANCE
+    robot: Robot,
+    q: ArrayLike,
+    frame: str,
+    *,
+    rows: Rows = ALL_ROWS,
+    reference: Reference = "body",
+    tolerance: float = TOLERANCE,
 ) -> EffectiveInertia:
     """(J M^-1 J^T)^-1 of a frame, and where it is infinite. Source: theory.md section 7.
 
@@ -65,7 +72,7 @@ def effective_inertia(
     `tolerance` times the largest. Lengths in m weigh rotations against translations.
     Raises KeyError for an unknown frame, ArithmeticError where the mass matrix is singular.
     """
-    X = _mobility(robot, q, frame)[..., rows]
+    X = _mobility(robot, q, frame, reference)[..., rows]
     ellipsoid = _ellipsoid(np.swapaxes(X, -1, -2))
     mobility, directions = ellipsoid.semi_axes, ellipsoid.directions
     movable = mobility > tolerance * np.maximum(mobility[..., :1], np.finfo(float).tiny)
@@ -76,17 +83,23 @@ def effective_inertia(
 
 
 def effective_inertia_derivative(
-    robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS, tolerance: float = TOLERANCE
+    robot: Robot,
+    q: ArrayLike,
+    frame: str,
+    *,
+    rows: Rows = ALL_ROWS,
+    reference: Reference = "body",
+    tolerance: float = TOLERANCE,
 ) -> Array:
     """dL/dq (k, k, nv) along the tangent, for L = (J M^-1 J^T)^-1. Source: theory.md sections 6 and 7.
 
     Raises ArithmeticError where a direction is immovable, its inertia infinite; else as `effective_inertia`.
     """
-    found = effective_inertia(robot, q, frame, rows=rows, tolerance=tolerance)
+    found = effective_inertia(robot, q, frame, rows=rows, reference=reference, tolerance=tolerance)
     if np.any(found.rank < found.inertia.shape[-1]):
         raise ArithmeticError(f"{frame!r} has no finite inertia in a direction: it cannot be differentiated there")
     chosen = np.arange(6)[rows]
-    by_q = robot.inverse_effective_inertia_derivative(q, frame)[..., chosen[:, None], chosen, :]
+    by_q = robot.inverse_effective_inertia_derivative(q, frame, reference=reference)[..., chosen[:, None], chosen, :]
     return -np.einsum("...ij,...jkn,...kl->...iln", found.inertia, by_q, found.inertia)
 
 
@@ -112,12 +125,14 @@ def effective_mass(
     return reflected_inertia(robot, q, frame, np.concatenate([np.broadcast_to(moment, u.shape), u], axis=-1))
 
 
-def reflected_inertia(robot: Robot, q: ArrayLike, frame: str, wrench: ArrayLike) -> Array:
-    """1 / (F^T J M^-1 J^T F) (...) for a wrench F = (m, f) (..., 6) in the frame; infinite where F moves nothing.
+def reflected_inertia(
+    robot: Robot, q: ArrayLike, frame: str, wrench: ArrayLike, *, reference: Reference = "body"
+) -> Array:
+    """1 / (F^T J M^-1 J^T F) (...) for a wrench F = (m, f) (..., 6) in the reference; infinite where F moves nothing.
 
     For a unit moment the rotational inertia about its axis, kg m^2; for a unit force the mass along it, kg.
     """
-    X = _mobility(robot, q, frame)
+    X = _mobility(robot, q, frame, reference)
     F = np.asarray(wrench, dtype=float)
     moved = np.linalg.norm((X @ F[..., None])[..., 0], axis=-1)
     largest = np.linalg.norm(X, axis=(-2, -1)) * np.linalg.norm(F, axis=-1)
@@ -125,17 +140,17 @@ def reflected_inertia(robot: Robot, q: ArrayLike, frame: str, wrench: ArrayLike)
     return np.asarray(np.where(none, np.inf, 1.0 / np.where(none, 1.0, moved) ** 2), dtype=np.float64)
 
 
-def _jacobian(robot: Robot, q: ArrayLike, frame: str, rows: Rows = ALL_ROWS) -> Array:
+def _jacobian(robot: Robot, q: ArrayLike, frame: str, reference: Reference, rows: Rows = ALL_ROWS) -> Array:
     """Raises TypeError for a robot in single precision, which does not tell small mobilities from none."""
     require_double(robot, "operational space")
-    J = robot.jacobian(q, frame)
+    J = robot.jacobian(q, frame, reference=reference)
     # a row that is rounding beside the others is no motion, also where it alone is asked for
     return without_rounding(J, size_of(J))[..., rows, :]
 
 
-def _mobility(robot: Robot, q: ArrayLike, frame: str) -> Array:
+def _mobility(robot: Robot, q: ArrayLike, frame: str, reference: Reference) -> Array:
     """X = W^-1 J^T (..., nv, 6): J M^-1 J^T = X^T X, and X tells small mobilities from none."""
-    J = _jacobian(robot, q, frame)
+    J = _jacobian(robot, q, frame, reference)
     return np.asarray(np.linalg.solve(robot.mass_factor(q), np.swapaxes(J, -1, -2)), dtype=np.float64)
 
 
@@ -162,22 +177,34 @@ def weighted_pseudoinverse(A: ArrayLike, *, weight: ArrayLike | None = None, tol
 
 
 def dynamically_consistent_inverse(
-    robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS, tolerance: float = TOLERANCE
+    robot: Robot,
+    q: ArrayLike,
+    frame: str,
+    *,
+    rows: Rows = ALL_ROWS,
+    reference: Reference = "body",
+    tolerance: float = TOLERANCE,
 ) -> Array:
     """Jbar (nv, k) = M^-1 J^T (J M^-1 J^T)^-1, the pseudoinverse of J weighted by M.
 
     Jbar V is the velocity of least kinetic energy for the twist V. A torque (1 - J^T Jbar^T) tau0
     does not accelerate the frame. At singular configurations as in `weighted_pseudoinverse`.
     """
-    J = _jacobian(robot, q, frame, rows)
+    J = _jacobian(robot, q, frame, reference, rows)
     return weighted_pseudoinverse(J, weight=robot.mass_matrix(q), tolerance=tolerance)
 
 
 def torque_null_space(
-    robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS, tolerance: float = TOLERANCE
+    robot: Robot,
+    q: ArrayLike,
+    frame: str,
+    *,
+    rows: Rows = ALL_ROWS,
+    reference: Reference = "body",
+    tolerance: float = TOLERANCE,
 ) -> Array:
     """1 - J^T Jbar^T (nv, nv): projects torques on those that leave the frame's acceleration alone."""
-    J = _jacobian(robot, q, frame, rows)
+    J = _jacobian(robot, q, frame, reference, rows)
     inverse = weighted_pseudoinverse(J, weight=robot.mass_matrix(q), tolerance=tolerance)
     return np.eye(J.shape[-1]) - np.swapaxes(inverse @ J, -1, -2)
 
@@ -190,26 +217,34 @@ class Manipulability(NamedTuple):
 
     measure: Array  # product of the semi-axes: zero at a singular configuration
     semi_axes: Array  # (k), longest first
-    directions: Array  # (k, k): the axes' directions in the frame, in columns
+    directions: Array  # (k, k): the axes' directions in the reference, in columns
     condition: Array  # shortest over longest, 0 (singular) to 1 (isotropic)
 
 
-def manipulability(robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS) -> Manipulability:
+def manipulability(
+    robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS, reference: Reference = "body"
+) -> Manipulability:
     """Kinematic: the twists of joint velocities |v| <= 1. measure = sqrt(det(J J^T)).
 
     Rotations and translations in one ellipsoid depend on the unit of length; pick `rows` to separate them.
     """
-    return _ellipsoid(_jacobian(robot, q, frame, rows))
+    return _ellipsoid(_jacobian(robot, q, frame, reference, rows))
 
 
 def dynamic_manipulability(
-    robot: Robot, q: ArrayLike, frame: str, *, rows: Rows = ALL_ROWS, torque_limits: ArrayLike | None = None
+    robot: Robot,
+    q: ArrayLike,
+    frame: str,
+    *,
+    rows: Rows = ALL_ROWS,
+    reference: Reference = "body",
+    torque_limits: ArrayLike | None = None,
 ) -> Manipulability:
     """The accelerations that torques give from rest, without gravity: of J M^-1 tau.
 
     torque_limits (nv): the torques are those with |tau / limits| <= 1; default |tau| <= 1.
     """
-    J = _jacobian(robot, q, frame, rows)
+    J = _jacobian(robot, q, frame, reference, rows)
     forced = np.swapaxes(np.linalg.solve(robot.mass_matrix(q), np.swapaxes(J, -1, -2)), -1, -2)
     return _ellipsoid(forced if torque_limits is None else forced * np.asarray(torque_limits, dtype=float))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods that have become functions of higher rooms, and modules that have moved: the old name works for one release,
-and says what to write."""
+"""Methods that have become functions of higher rooms, and modules that have moved: the old name works until the
+next major version, and says what to write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ def successor(old: str, new: str) -> Callable[..., Any]:
 
     It is found by its name: whoever had the method does not import the room that has the function.
     """
-    warnings.warn(f"{old} is now rbd_dynamics.{new}; the old name will be removed", DeprecationWarning, stacklevel=3)
+    warnings.warn(
+        f"{old} is now rbd_dynamics.{new}; the old name will be removed in 2.0", DeprecationWarning, stacklevel=3
+    )
     found: Callable[..., Any] = getattr(import_module("rbd_dynamics"), new)
     return found
 
@@ -26,7 +28,7 @@ def moved(old: str, new: str) -> Callable[[str], Any]:
     def get(name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {old!r} has no attribute {name!r}")
-        warnings.warn(f"{old} is now {new}; the old name will be removed", DeprecationWarning, stacklevel=2)
+        warnings.warn(f"{old} is now {new}; the old name will be removed in 2.0", DeprecationWarning, stacklevel=2)
         return getattr(import_module(new), name)
 
     return get

@@ -29,6 +29,7 @@ CONTROLLER = "hybrid_controller"
 POSE = np.array([0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785])  # tool down, near a table
 BALL, HEIGHT = 0.01, 0.004  # m: at the tool; above the table when it begins
 FORCE = 10.0  # N
+COMPLIANCE, DAMPING = 1e-5, 20.0  # m/N, N s/m: a table that gives by 0.1 mm under 10 N
 FRICTION = 0.1  # between ball and table; the controller does not know it
 RADIUS, SECONDS = 0.08, 4.0  # of the circle
 RATE = 1000.0
@@ -76,7 +77,8 @@ def start(processes: Processes, robot: Robot, folder: Path) -> None:
         "contacts": [
             {
                 "name": "table", "frame": panda.TOOL, "surface": "plane", "radius": BALL,
-                "friction_coefficient": FRICTION, "surface_placement": {"xyz": table.tolist()},
+                "friction_coefficient": FRICTION, "compliance": COMPLIANCE, "damping": DAMPING,
+                "surface_placement": {"xyz": table.tolist()},
             }
         ]
     }  # fmt: skip
@@ -92,7 +94,6 @@ def start(processes: Processes, robot: Robot, folder: Path) -> None:
     controller = panda.CONTROLLER_PARAMETERS | {
         "joints": list(ARM), "tool_frame": panda.TOOL, "tool_orientation": list(DOWN),
         "task_position": table.tolist(), "contact_offset": BALL, "desired_force": [FORCE],
-        "largest_force": 100.0,  # the table does not give at all: the blow is felt
         "ki": 10.0, "posture_kp": 25.0, "posture_kd": 10.0,
     }  # fmt: skip
     processes.start("simulator", simulator, {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 
+from rbd_dynamics.kernels.of_frames import IN_OTHER_REFERENCES
 from rbd_dynamics.robot import Robot
 
 _KERNELS = {
@@ -20,6 +21,10 @@ _KERNELS = {
     "wrench_on_body": "A wrench on a frame as one on the body that it is fixed to.",
 }
 
+_PLACES = {
+    "world": "the world's origin, in the world's axes",
+    "aligned": "the frame's origin, in the world's axes",
+}
 _ARGUMENTS = {
     "q": "positions (rad, m); a floating joint is x, y, z, then a quaternion qx, qy, qz, qw",
     "v": "velocities (rad/s, m/s); a floating joint's is the body twist, angular part first",
@@ -35,6 +40,8 @@ _ARGUMENTS = {
     "energy": "J",
     "point": "m, in the world",
     "wrench": "moment, then force",
+    "twist": "angular velocity, then linear",
+    "twist_rate": "of the twist, component by component",
     "momentum": "angular part about the centre of mass, then linear; world axes",
     "pose": "homogeneous matrix, row by row",
     "motion": "coefficients of the desired positions, row i for the power i of time, the constant first",
@@ -59,10 +66,13 @@ def kernel_text(name: str) -> str:
     """One sentence on a kernel."""
     base, _, frame = name.partition(":")
     plain = base.removesuffix("_f_ext")
+    reference = next((end[1:] for end in IN_OTHER_REFERENCES if plain.endswith(end)), "")
+    plain = plain.removesuffix(f"_{reference}")
     found = _KERNELS.get(plain)
     if found is None:
         found = (inspect.getdoc(getattr(Robot, plain, None)) or plain).partition("\n\n")[0]
         found = " ".join(found.partition(" KeyError")[0].partition(" Source:")[0].split())
+    found += f" Expressed at {_PLACES[reference]}." if reference else ""
     return f"{found} Of the frame {' '.join(frame.split())}." if frame else found
 
 

@@ -11,6 +11,7 @@ from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.constraints.bound import Constraints, set_of
 from rbd_dynamics.gradients.robot_operations import RobotOperations
 from rbd_dynamics.kernels.bound_model import BoundModel
+from rbd_dynamics.kernels.of_frames import Reference, kernel_of_frame
 from rbd_dynamics.model.model import WORLD
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import wrench_to_parent
@@ -155,11 +156,11 @@ class Functions:
 
     def pose(self, q: Any, frame: str) -> Any:
         """Pose of a frame in the world, a homogeneous matrix (..., 4, 4)."""
-        return self._of_frame("pose", q, frame)
+        return self._library.apply(kernel_of_frame("pose", frame), (q,))[0]
 
-    def jacobian(self, q: Any, frame: str) -> Any:
-        """J (..., 6, nv): J v is the frame's body twist (w, v), expressed in the frame itself."""
-        return self._of_frame("jacobian", q, frame)
+    def jacobian(self, q: Any, frame: str, *, reference: Reference = "body") -> Any:
+        """J (..., 6, nv): J v is the frame's twist (w, v). reference: as for `Robot.jacobian`."""
+        return self._library.apply(kernel_of_frame("jacobian", frame, reference), (q,))[0]
 
     # --- motion -----------------------------------------------------------------------------------
 
@@ -227,11 +228,6 @@ class Functions:
         return self._library.elements(value, what, size)
 
     # --- parts ------------------------------------------------------------------------------------
-
-    def _of_frame(self, kind: str, q: Any, frame: str) -> Any:
-        if not isinstance(frame, str):
-            raise TypeError(f"{kind}: frame: expected the name of a frame, not {excerpt(frame)}")
-        return self._library.apply(f"{kind}:{frame}", (q,))[0]
 
     def _under(
         self, name: str, inputs: tuple[Any, ...], f_ext: Wrenches | None, inertial_parameters: Any

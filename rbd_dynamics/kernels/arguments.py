@@ -43,7 +43,7 @@ _TABLE: dict[str, _Named] = {
     **_each("side side_after", "nv"),
     **_each("count count_after", 2),
     **_each("point", 3),
-    **_each("wrench momentum", 6),
+    **_each("wrench momentum twist twist_rate", 6),
     # matrices
     **_each("M dq dv da dtau", "nv", "nv"),
     **_each("a_dq a_dv a_dtau a_dinput tau_dq tau_dv tau_dinput", "nv", "nv"),

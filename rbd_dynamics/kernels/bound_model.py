@@ -55,9 +55,8 @@ class BoundModel:
         if not isinstance(model, Model):
             raise TypeError(f"Robot needs a Model, as load_urdf makes it, not {type(model).__name__}")
         if isinstance(backend, str) and backend == "numba":
-            warnings.warn(
-                'backend "numba" is now called "llvm"; the old name will go', DeprecationWarning, stacklevel=2
-            )
+            text = 'backend "numba" is now called "llvm"; the old name will be removed in 2.0'
+            warnings.warn(text, DeprecationWarning, stacklevel=2)
             backend = "llvm"
         if backend is not None and not (isinstance(backend, str) and backend in BACKENDS):
             raise ValueError(f"backend {excerpt(backend)} is none of {', '.join(BACKENDS)}")
@@ -110,7 +109,7 @@ class BoundModel:
 
         Parameters:
             names: of methods ("inverse_dynamics", "mass_matrix"...), with "_f_ext" for the variant
-                with external wrenches; those of a frame as "pose:tool0", "jacobian:tool0".
+                with external wrenches; those of a frame as "pose:tool0", "jacobian:tool0", "jacobian_aligned:tool0".
             progress: called as progress(name, number, total) before each kernel. With it, nothing is logged of a
                 kernel that takes long.
 
@@ -182,13 +181,6 @@ class BoundModel:
     def inertia_input(self) -> Array:
         """`inertial_parameters` for kernels: not a copy, so not to be written to."""
         return self._inertia
-
-    @staticmethod
-    def _of_frame(kernel: str, frame: str) -> str:
-        """The name of a frame's kernel. Raises TypeError for what is no name."""
-        if not isinstance(frame, str):
-            raise TypeError(f"{kernel}: frame: expected the name of a frame, not {excerpt(frame)}")
-        return f"{kernel}:{frame}"
 
     def _run(self, name: str, inputs: Sequence[Any], out: Any = None) -> Any:
         """Any input that is not the fast path's: a batch, lists, other types, something wrong."""

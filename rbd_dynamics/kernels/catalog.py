@@ -11,9 +11,7 @@ from typing import Any
 from rbd_dynamics.algorithms import energy, frames, mass_factor, momentum, passive_forces
 from rbd_dynamics.algorithms.center_of_mass import center_of_mass_jacobian, center_of_mass_jacobian_dot
 from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
-from rbd_dynamics.algorithms.effective_inertia import inverse_effective_inertia
 from rbd_dynamics.algorithms.factor_products import mass_factor_products
-from rbd_dynamics.algorithms.frame_derivatives import frame_derivatives
 from rbd_dynamics.algorithms.free_base_step import free_base_step
 from rbd_dynamics.algorithms.hybrid_dynamics import forward_dynamics, hybrid_dynamics
 from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import (
@@ -31,6 +29,7 @@ from rbd_dynamics.algorithms.time_step import time_step
 from rbd_dynamics.kernels.directional import directional
 from rbd_dynamics.kernels.entry import Algorithm, Entry, rows_of
 from rbd_dynamics.kernels.inputs import Inputs
+from rbd_dynamics.kernels.of_frames import OF_FRAMES
 from rbd_dynamics.spatial.entries import transform_of
 from rbd_dynamics.spatial.row_sweeps import flat
 
@@ -151,14 +150,6 @@ def _inverse_kinematics_step(x: Inputs) -> Any:
     return [found.q, [found.turn], [found.distance]]
 
 
-def _frame_derivatives(x: Inputs) -> Any:
-    return map(rows_of, frame_derivatives(x.model, x.q, x.v, x.a, x.frame))
-
-
-def _inverse_effective_inertia(x: Inputs) -> Any:
-    return [flat(inverse_effective_inertia(x.model, x.inertias, x.q, x.frame))]
-
-
 CATALOG: dict[str, Entry] = {
     "inverse_dynamics": Entry("q v a inertia", "tau", lambda x: [x.inverse_dynamics(x.v, x.a)], wrenches=True),
     "forward_dynamics": Entry("q v tau inertia", "a", _forward, wrenches=True),
@@ -217,21 +208,17 @@ CATALOG: dict[str, Entry] = {
         "q v a inertia fixed_inertia", "velocity_dq acceleration_dq acceleration_dv", _center_of_mass_derivatives
     ),
     "pose": Entry("q", "pose", _pose, of="frame"),
-    "jacobian": Entry("q", "J", lambda x: [rows_of(frames.frame_jacobian(x.model, x.q, x.frame))], of="frame"),
-    "jacobian_dot": Entry(
-        "q v", "J", lambda x: [rows_of(frames.frame_jacobian_dot(x.model, x.q, x.v, x.frame))], of="frame"
-    ),
     "inverse_kinematics_step": Entry(
         "q wanted lower upper", "q_after turn distance", _inverse_kinematics_step, of="frame"
     ),
-    "frame_derivatives": Entry("q v a", "twist_dq rate_dq rate_dv", _frame_derivatives, of="frame"),
-    "inverse_effective_inertia": Entry(
-        "q inertia", "inverse_effective_inertia", _inverse_effective_inertia, of="frame"
-    ),
 }
+
+CATALOG |= OF_FRAMES
 
 #: of these there are directional derivatives, too
 CATALOG |= {
     f"{name}_along": directional(CATALOG[name])
-    for name in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "inverse_effective_inertia")
+    for name in CATALOG
+    if name in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+    or name.startswith("inverse_effective_inertia")
 }

@@ -14,6 +14,7 @@ from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.kernels.bound_model import BoundModel
 from rbd_dynamics.kernels.directional import by_directions
 from rbd_dynamics.kernels.evaluation import check_outputs, no_kernel
+from rbd_dynamics.kernels.of_frames import Reference, kernel_of_frame
 
 Array = NDArray[np.float64]
 Three = tuple[Array, Array, Array]
@@ -133,7 +134,7 @@ class Derivatives(BoundModel):
         return found.a_dinput @ free, np.where(given, found.tau_dinput @ free - push, 0.0)
 
     def _transposed_jacobian(self, q: ArrayLike, frame: str) -> Array:
-        return np.swapaxes(self._run(self._of_frame("jacobian", frame), (q,)), -1, -2)
+        return np.swapaxes(self._run(kernel_of_frame("jacobian", frame), (q,)), -1, -2)
 
     # --- of wrenches, momentum and frames -------------------------------------------------------------
 
@@ -158,20 +159,27 @@ class Derivatives(BoundModel):
         return CenterOfMassDerivatives._make(self._run("center_of_mass_derivatives", inputs, out))
 
     def frame_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, *, out: Three | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        frame: str,
+        *,
+        reference: Reference = "body",
+        out: Three | None = None,
     ) -> Three:
-        """(dV/dq, dA/dq, dA/dv), each (6, nv), of a frame's body twist V = J v and its rate A = J a + Jdot v.
+        """(dV/dq, dA/dq, dA/dv), each (6, nv), of a frame's twist V = J v and its rate A = J a + Jdot v.
 
-        The others are the Jacobian: dV/dv = dA/da = J. Source: theory.md section 6.
+        reference: as for `Robot.jacobian`. The others are the Jacobian: dV/dv = dA/da = J. Source: theory.md section 6.
         """
-        return self._run(self._of_frame("frame_derivatives", frame), (q, v, a), out)
+        return self._run(kernel_of_frame("frame_derivatives", frame, reference), (q, v, a), out)
 
-    def inverse_effective_inertia_derivative(self, q: ArrayLike, frame: str) -> Array:
+    def inverse_effective_inertia_derivative(self, q: ArrayLike, frame: str, *, reference: Reference = "body") -> Array:
         """d(J M^-1 J^T)/dq (6, 6, nv), of `inverse_effective_inertia`. Source: theory.md sections 6 and 7.
 
         `analysis.operational_space.effective_inertia_derivative` has that of the inertia itself.
         """
-        kernel = self.evaluation(self._of_frame("inverse_effective_inertia_along", frame))
+        kernel = self.evaluation(kernel_of_frame("inverse_effective_inertia", frame, reference, along=True))
         ((by_q,),) = by_directions(kernel, (q, self._inertia), [(np.eye(self.model.nv),)])
         return by_q
 

@@ -17,6 +17,7 @@ from rbd_dynamics.kernels.catalog import CATALOG
 from rbd_dynamics.kernels.constrained import CONSTRAINED
 from rbd_dynamics.kernels.entry import Algorithm, Entry
 from rbd_dynamics.kernels.inputs import Inputs, RowSource, Vector
+from rbd_dynamics.kernels.of_frames import IN_OTHER_REFERENCES
 from rbd_dynamics.model.checks import singular_joints
 from rbd_dynamics.model.model import Frame, Model
 from rbd_dynamics.spatial.row_sweeps import Unfinished
@@ -63,9 +64,9 @@ def _no_such_algorithm(model: Model, name: str, known: Mapping[str, Entry], entr
         if colon:
             return unknown("frame", frame, model.frame_names)
         hint = f"it is of a frame, as in '{base}:{(model.frame_names or ['FRAME'])[-1]}'; "
-    shown = {key: of for key, of in known.items() if not key.endswith(_ALONG)}
+    shown = {key: of for key, of in known.items() if not key.endswith((_ALONG, *IN_OTHER_REFERENCES))}
     names = ", ".join(f"{key}:FRAME" if of.of == "frame" else key for key, of in shown.items())
-    also = f"; some also with {_ALONG}" if len(shown) < len(known) else ""
+    also = f"; some also with {', '.join((_ALONG, *IN_OTHER_REFERENCES))}" if len(shown) < len(known) else ""
     return f"no algorithm named {name!r}; {hint}known: {names}{also}"
 
 

@@ -130,6 +130,10 @@ def test_programs_are_short():
     assert operations("mass_matrix") <= 410
     assert operations("gravity") <= 310
     assert operations("pose:tool0") <= 170
+    assert operations("jacobian:tool0") <= 133, "of the body twist as if there were no other references"
+    assert operations("jacobian_dot:tool0") <= 292
+    assert operations("jacobian_aligned:tool0") <= 270
+    assert operations("jacobian_world:tool0") <= 330
 
 
 # --- all backends agree -------------------------------------------------------------------------------

@@ -71,6 +71,19 @@ def test_calls_that_are_said_to_be_the_same_are(name, base, tmp_path, monkeypatc
     page["check"](robot, theirs, robot.model.body_names[-1])
 
 
+@needs_pinocchio
+def test_the_page_has_every_function_of_pinocchio():
+    """With its counterpart, or that there is none; methods that it names exist."""
+    import pinocchio as pin
+
+    text = (ROOT / "docs" / "pinocchio.md").read_text()
+    functions = [name for name in dir(pin) if not name.startswith("_") and callable(getattr(pin, name))]
+    missing = [name for name in functions if not inspect.isclass(getattr(pin, name)) and f"`{name}" not in text]
+    assert missing == []
+    named = set(re.findall(r"`robot\.(\w+)", text))
+    assert len(named) > 30 and [name for name in named if not hasattr(rbd.Robot, name)] == []
+
+
 def test_the_tour_has_everything():
     tour = (ROOT / "docs" / "library.md").read_text()
     methods = [each for each in inspect.getmembers(rbd.Robot, inspect.isfunction) if not each[0].startswith("_")]

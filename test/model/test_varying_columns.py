@@ -213,7 +213,9 @@ CALLS: dict[str, Callable[[Robot, State], Any]] = {
         s.q, s.v, s.tau, s.direction
     ),
     "forward_dynamics_wrench_derivative": lambda r, s: r.forward_dynamics_wrench_derivative(s.q, s.tool),
+    "frame_acceleration": lambda r, s: r.frame_acceleration(s.q, s.v, s.a, s.tool, reference="aligned"),
     "frame_derivatives": lambda r, s: r.frame_derivatives(s.q, s.v, s.a, s.tool),
+    "frame_velocity": lambda r, s: r.frame_velocity(s.q, s.v, s.tool, reference="aligned"),
     "friction_torque": lambda r, s: r.friction_torque(s.v),
     "gravity": lambda r, s: r.gravity(s.q),
     "hybrid_dynamics": lambda r, s: r.hybrid_dynamics(s.q, s.v, s.a, s.tau, s.prescribed, f_ext=s.f_ext),
@@ -469,6 +471,17 @@ def check_hybrid_dynamics_derivatives(s: State) -> None:
             lambda x, k=k: r.hybrid_dynamics(s.q, s.v, np.where(p, x, 0.0), np.where(p, 0.0, x), p)[k], given
         )
         assert_close(by_input, moved, 1e-9)
+
+
+def check_frame_velocity(s: State) -> None:
+    turn = np.kron(np.eye(2), s.robot.pose(s.q, s.tool)[:3, :3])
+    assert_close(CALLS["frame_velocity"](s.robot, s), turn @ s.robot.jacobian(s.q, s.tool) @ s.v, 1e-11)
+
+
+def check_frame_acceleration(s: State) -> None:
+    expected = s.in_time(lambda q: s.robot.jacobian(q, s.tool, reference="aligned")) @ s.v
+    expected = expected + s.robot.jacobian(s.q, s.tool, reference="aligned") @ s.a
+    assert_close(CALLS["frame_acceleration"](s.robot, s), expected, DIFFERENCES)
 
 
 def check_frame_derivatives(s: State) -> None:

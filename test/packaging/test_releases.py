@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shlex
+import subprocess
+import sys
 from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
 import yaml
 from helpers.paths import ROOT
+from helpers.wide import wide
+
+import rbd_dynamics
 
 PACKAGES = {"rbd_dynamics": ROOT, "rbd_dynamics_interfaces": ROOT / "rbd_dynamics_interfaces"}
 RELEASED = """# Changelog
@@ -148,3 +154,20 @@ def test_library_and_wheel_are_tested_on_every_python_that_is_promised():
         assert jobs[name]["strategy"]["matrix"]["python"] == pythons
     assert " ".join(pythons) in (ROOT / "scripts" / "wheel").read_text()
     assert {"lint", "library", "wheel", "ros", "docs", "installed"} <= set(jobs)
+
+
+@wide
+def test_the_wheel_is_installed_with_all_its_extras_in_a_fresh_environment(tmp_path):
+    """Wheel and source archive, `twine check --strict`, pip, and what a user does with it."""
+    found = subprocess.run(
+        [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(tmp_path), "build"],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    if found.returncode:
+        pytest.skip("there is no package index to install from")
+    variables = {**os.environ, "AGES": "newest", "EXTRAS": "all"}
+    command = [str(ROOT / "scripts" / "wheel"), sys.executable]
+    answer = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=1500)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    version = rbd_dynamics.__version__
+    assert f"rbd_dynamics-{version}-py3-none-any.whl" in answer.stdout and answer.stdout.count("PASSED") == 2

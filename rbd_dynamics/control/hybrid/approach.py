@@ -70,7 +70,7 @@ class Approach:
         fastest: float = np.inf,
         ramp: float = RAMP,
     ) -> None:
-        self.rows, self.limits, self.fastest, self._ramp = rows, limits, fastest, ramp
+        self.rows, self.limits, self.fastest, self._ramp, self._inertia = rows, limits, fastest, ramp, inertia
         self.stiffness = np.where(rows, inertia, 0.0) * (0.25 * damping * damping)  # N/m
         most = limits.approach_force
         self.push = np.clip(np.where(rows, push, 0.0), -most, most)
@@ -131,6 +131,17 @@ class Approach:
         if self._time > limits.approach_timeout:
             return f"no contact after {self._time:.3g} s, more than approach_timeout ({limits.approach_timeout:g})"
         return ""
+
+    def impact(self, row: int, force: float) -> str:
+        """What made a force (N) as the tool touched: a blow v sqrt(k m), whose stiffness k is told by it."""
+        speed = min(self.limits.approach_speed, self.fastest)
+        if not self.rows[row] or not speed:
+            return ""
+        stiffness = (force / speed) ** 2 / float(self._inertia[row])
+        return (
+            f": the impact of the approach at {1e3 * speed:.3g} mm/s, as on {stiffness:.1g} N/m; "
+            "a lower approach_speed makes it smaller"
+        )
 
     @property
     def unfelt(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
+from rbd_dynamics.control.hybrid.approach import Approach
 from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
@@ -113,15 +114,19 @@ class HybridChecks:
                 return f"{names[row]} would be off by {value:.3g} where it is pressed, more than {what} ({most:g})"
         return ""
 
-    def step(self, out: HybridOutput, felt: Array, limits: HybridLimits, *, approaching: bool) -> str:
+    def step(
+        self, out: HybridOutput, felt: Array, limits: HybridLimits, *, approaching: bool, came: Approach | None = None
+    ) -> str:
         """Problem of what a step found, and of the multipliers (m) that are felt.
 
+        came: the approach that the tool makes, or came by a moment ago.
         In plain numbers: of so few, arrays take five times as long.
         """
         controller = self.controller
         for row, force in enumerate(felt.tolist()):
             if abs(force) > limits.largest_force:
-                return f"force of {self._name(row)} is {force:.3g}, more than {limits.largest_force:g}"
+                impact = "" if came is None else came.impact(row, force)
+                return f"force of {self._name(row)} is {force:.3g}, more than {limits.largest_force:g}{impact}"
         for row, (h, leaves, holonomic) in enumerate(zip(out.h.tolist(), self._leaves, self._holonomic)):
             most = limits.press_tolerance if leaves and not approaching else limits.constraint_tolerance
             if not holonomic or abs(h) <= most:

@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 SUDDEN = 0.003  # s without contact, after which a tool that moves on approaches anew
 PATIENCE = 0.5  # of contact_timeout: after which one that stands does
 BLOW = 0.5  # s, for which a blow may have thrown the arm
+IMPACT = 0.1  # s after contact, in which too large a force is the blow of the approach
 LOOKS = 0.25  # s between two looks at what can be let go
 
 
@@ -67,6 +68,7 @@ class Pressing:
         self.letting_go = LettingGo(nv)
         self.drift, self.turns = SensorDrift(self.unilateral), Turns(controller)
         self._approach: Approach | None = None
+        self._came: Approach | None = None  # the approach by which contact was made
         self._again = False  # the approach is one back to a contact that was lost
         self._push, self._contact = Push(self.unilateral), ContactWatch(self.unilateral)
         self._sense, self._giving = ContactSense(), GivingWay()
@@ -126,6 +128,7 @@ class Pressing:
             )  # fmt: skip
             self._sense.begin()
         self.force[:] = felt if free is None else 0.0
+        self._came = None
         self.checks.at_contact = out.theta.copy(), out.h.copy()
         self._contact.begin(out.h)
         self._push.begin()
@@ -276,6 +279,7 @@ class Pressing:
             most = np.minimum(most, 2.0 * self._least if again else self.limits.contact_force)
         self.force[:] = np.where(self.unilateral, np.clip(felt, 0.0, most), felt)
         self.controller.preset(force=approach.push - (0.0 if came else self.force), acceleration=None)
+        self._came = None if again else approach
         self._approach, self._again, self._pressed = None, False, 0.0
         self._contact.begin(self.output.h)
 
@@ -305,7 +309,8 @@ class Pressing:
     def _problem(self, out: HybridOutput, felt: Array, beside: float) -> str:
         """Why the controller may not go on; empty if it may. beside: N, that are felt beside the constraints."""
         first = self._approach is not None and not self._again
-        problem = self.checks.step(out, felt, self.limits, approaching=first)
+        came = self._approach if first else self._came if self._pressed < IMPACT else None
+        problem = self.checks.step(out, felt, self.limits, approaching=first, came=came)
         if problem or first:
             return problem
         if self._approach is not None:

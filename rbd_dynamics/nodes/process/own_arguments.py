@@ -19,7 +19,8 @@ class OwnArguments:
     """The arguments of a process, its name first, in two parts.
 
     Of those that are not for ROS: wants_help: it shall only tell about itself. urdf: what stands for the robot, None
-    where nothing does. unknown: none of these. Raises ValueError for an option without its value.
+    where nothing does; packages, xacro: folders of packages, and the arguments of a xacro, NAME:=VALUE behind its
+    name. unknown: none of these. Raises ValueError for an option without its value.
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
@@ -32,9 +33,16 @@ class OwnArguments:
         parser = _Parser(add_help=False, allow_abbrev=False)
         parser.add_argument("--help", "-h", action="store_true")
         parser.add_argument("--urdf")
+        parser.add_argument("--packages", action="append", default=[])
         found, self.unknown = parser.parse_known_args(own)
         self.wants_help: bool = found.help
         self.urdf: str | None = found.urdf
+        self.packages: list[str] = found.packages
+        self.xacro: dict[str, str] = {}
+        if self.urdf is not None and ".xacro" in self.urdf:  # else it is what ROS 1 took there, and is said
+            given = {word: word.partition(":=") for word in self.unknown}
+            self.xacro = {name: value for name, assigned, value in given.values() if assigned and name.isidentifier()}
+            self.unknown = [word for word in self.unknown if given[word][0] not in self.xacro]
 
     def for_ros(self, texts: Collection[str]) -> list[str]:
         """Arguments that rcl reads as they are meant. texts: names of the parameters that are texts.
@@ -48,7 +56,7 @@ class OwnArguments:
         if self.urdf is not None:
             from rbd_dynamics.formats.load import urdf_text
 
-            text = urdf_text(self.urdf)
+            text = urdf_text(self.urdf, packages=self.packages, arguments=self.xacro)
             if text is None:
                 raise ValueError(f"--urdf {excerpt(self.urdf)} is no URDF, which is what nodes read")
             result += [BEGIN, PARAMETER[0], f"{DESCRIPTION}:={json.dumps(text, ensure_ascii=False)}"]

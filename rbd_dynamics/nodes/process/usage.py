@@ -19,7 +19,11 @@ ROS_ARGUMENTS = (
     ("--log-level LEVEL", "debug, info, warn, error or fatal"),
 )
 #: in place of parameter and topic robot_description
-URDF_ARGUMENT = ("--urdf FILE", "the robot: a URDF or xacro file, or the name of a robot of example-robot-data")
+URDF_ARGUMENT = (
+    "--urdf FILE",
+    "the robot: a URDF or xacro file, or the name of a robot of example-robot-data; NAME:=VALUE after a xacro are its "
+    "arguments, and --packages DIR is where its packages are, at any depth, beside those of ROS; may be repeated",
+)
 
 
 def usage(interface: Interface[Any]) -> str:

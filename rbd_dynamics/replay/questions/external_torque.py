@@ -56,7 +56,7 @@ class ExternalTorqueQuestion(Question):
         add("--contact-threshold", metavar="[NAME=]NM", action="append", default=[], type=threshold,
             help="external torque of a contact; may be repeated; default: by --false-alarms")  # fmt: skip
         add("--false-alarms", metavar="N", type=float, default=1.0,
-            help="false contacts an hour of motion that the thresholds found here allow; default: 1")  # fmt: skip
+            help="false contacts per hour of motion that thresholds chosen here allow; default: 1")  # fmt: skip
         add("--wrench-frame", metavar="FRAME",
             help="link or joint at which samples.csv and samples.parquet tell the wrench that the external torques are "
             "taken for, with its standard deviation")  # fmt: skip
@@ -109,7 +109,7 @@ class ExternalTorqueQuestion(Question):
         ]  # fmt: skip
         limits = by_joint(found["threshold"])
         rate = found.get("false_alarms")
-        why = f", for {number(rate)} false alarms an hour of motion" if rate else ""
+        why = f", for {number(rate)} false alarms per hour of motion" if rate else ""
         note = f"Thresholds{why}: {limits}."
         if held := by_joint(found.get("breakaway") or {}):
             note += f" Friction may hold so much at rest, below which no push is seen there: {held}."

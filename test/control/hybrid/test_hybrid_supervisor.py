@@ -13,6 +13,7 @@ pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
 pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data")
 
+from rbd_dynamics.control.hybrid.approach import Approach  # noqa: E402
 from rbd_dynamics.control.hybrid.checks import HybridChecks  # noqa: E402
 from rbd_dynamics.control.hybrid.controller import HybridController  # noqa: E402
 from rbd_dynamics.control.hybrid.limits import HybridLimits  # noqa: E402
@@ -181,6 +182,16 @@ def test_too_much_force_stops():
     cell = pressed()
     cell.run(0.001, bias=60.0)
     stopped(cell, "more than 50")
+    assert "impact" not in cell.supervisor.reason  # it has pressed for a while
+
+
+def test_a_blow_of_the_approach_is_named_with_its_speed_and_the_stiffness_it_tells():
+    cell = Cell(height=0.02, limits=HybridLimits(contact_force=0.5, approach_speed=0.1, largest_force=20.0))
+    cell.run(0.1).engage().run(1.0)
+    stopped(cell, "more than 20: the impact of the approach at 100 mm/s, as on ")
+    rows, mass, speed, k = np.array([True]), np.array([3.0]), 0.1, 1e5
+    approach = Approach(rows, mass, np.zeros(1), np.zeros(1), np.zeros(1), 30.0, cell.supervisor.limits)
+    assert "at 100 mm/s, as on 1e+05 N/m" in approach.impact(0, speed * np.sqrt(k * mass[0]))
 
 
 def test_lost_contact_stops():

@@ -101,6 +101,8 @@ class Call:
             target, given["direction"] = importlib.import_module(f"rbd_dynamics.{owner}"), 10.0 * given["point"]
         else:
             given |= {"direction": tuple(given["direction"]), "parameters": of["constraints"].parameters}
+        if not owner.endswith("Set"):  # of a Jacobian, and no placement
+            given["reference"] = "aligned"
         function = getattr(target, method)
         arguments = [given[key] for key in self.needs]
         if self.option == "out":
