@@ -131,6 +131,9 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
     def lets_go(self, engine: Engine) -> bool:
         return engine.supervisor.lets_go
 
+    def pushes_against_nothing(self, engine: Engine) -> bool:
+        return engine.supervisor.engaged and engine.supervisor.contact.pushes_against_nothing
+
     def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
         still = np.zeros(engine.model.nv)
         held = np.asarray(robot.inverse_dynamics(engine.reader.q, still, still))
