@@ -227,6 +227,8 @@ class HybridController:
             posture (nv): where joints of one degree of freedom are drawn to, as far as they are free.
             approach (m): velocity of the constraint rows that the normal damping aims at, by default zero:
                 negative to find a surface.
+            beside (nv): efforts by what is felt beside the constraints, such as friction; they count where joints are
+                kept from their limits of velocity.
 
         Raises ValueError for what is not finite, ArithmeticError where the result is not: nothing may be
         commanded then, and the integral stays.
@@ -243,7 +245,8 @@ class HybridController:
             no_motion if acceleration is None else acceleration,
             force, no_force if approach is None else approach, force if measured is None else measured, out.integral,
             out.task_integral, v if posture is None else posture,
-            self._recent.before(v, dt), self._recent.span, self._nothing if beside is None else beside, self._numbers, self.effort_limits, self.velocity_limits,
+            self._recent.before(v, dt), self._recent.span, self._nothing if beside is None else beside,
+            self._numbers, self.effort_limits, self.velocity_limits,
             self._rows.parameters, self.robot.inertia_input,
         )  # fmt: skip
         if self._call(*inputs, *self._work) is None:

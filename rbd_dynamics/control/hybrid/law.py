@@ -93,7 +93,7 @@ class HybridLaw:
         force = [should - ki * total for should, total in zip(x.force, integral)]
         pressed = transposed_times(held.matrix[:m], force)
         full = [t + b - p for t, b, p in zip(torque, bias, pressed)]
-        # joints that near their limits of velocity are not driven faster, but braked
+        # joints that near their limits of velocity are not driven faster, nor by what is felt, but braked
         touched = transposed_times(held.matrix[:m], x.measured)
         bound = SpeedBound.of(foreseen(x.v, x.v_before, x.span[0], reaction_time), x.speeds, reaction_time)
         moved = [f + t + o - b for f, t, o, b in zip(full, touched, x.beside, bias)]
