@@ -256,10 +256,11 @@ class CartesianJudge(Judge):
         robot = settings.robot(model, q, v, stamp)
         least, most = settings.on_the_way(model, q, v, stamp)
         haste = robot.in_haste(self._histories[0].at(stamp, v))
-        if (reached := self._reach(stamp, settings, haste=haste)) is not None:
-            change = tau - reached[0]
-            if (np.abs(change) > reached[1] - NEARLY).any():  # one changes as fast as it may: all were to go on
-                least, most = np.where(change <= 0.0, -np.inf, least), np.where(change >= 0.0, np.inf, most)
+        if (
+            reach := self._reach(stamp, settings, haste=haste)
+        ) is not None:  # what changes as fast as it may was to go on
+            least = np.where(np.abs(tau - reach[0]) < NEARLY, -np.inf, least)
+            most = np.where(np.abs(tau - reach[1]) < NEARLY, np.inf, most)
         return any(
             robot.may_be(tau, least, most, history.at(stamp, v), np.full(7, MARGIN)) for history in self._histories
         )

@@ -210,20 +210,17 @@ class Judge:
     def _within_reach(self, expected: Array, stamp: int, settings: Settings, *, haste: bool = False) -> Iterator[Array]:
         """The efforts, where none came before or another one was lost, and as far as they may change since the last."""
         yield expected
-        if (reached := self._reach(stamp, settings, haste=haste)) is not None:
-            before, reach = reached
-            change = expected - before
-            beyond = np.abs(change) > reach
-            yield before + change * (reach[beyond] / np.abs(change[beyond])).min(initial=1.0)
+        if (reach := self._reach(stamp, settings, haste=haste)) is not None:
+            yield np.clip(expected, *reach)
 
     def _reach(self, stamp: int, settings: Settings, *, haste: bool = False) -> tuple[Array, Array] | None:
-        """The last efforts, and by how much they may have changed since; None where that is long ago."""
+        """The least and the most to which efforts may change since the last one, None where it is long ago."""
         if self._before is None or abs(stamp - self._before[0]) >= RECENT * 1e9:
             return None
         before = np.clip(self._before[1], -settings.limits, settings.limits)
         rates = np.full(7, USUAL_RATE) if haste else np.minimum(settings.limits / FULL_TIME, USUAL_RATE)
         reach = rates * 1e-9 * max(0, stamp - self._before[0])
-        return before, reach
+        return before - reach, before + reach
 
     def _situations(self, stamp: int, q: Array, v: Array, time: float) -> Iterator[Situation]:
         """What may be in force, the likeliest first."""

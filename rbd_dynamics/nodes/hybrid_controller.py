@@ -131,8 +131,8 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
     def lets_go(self, engine: Engine) -> bool:
         return engine.supervisor.lets_go
 
-    def pushes_against_nothing(self, engine: Engine) -> bool:
-        return engine.supervisor.engaged and engine.supervisor.contact.pushes_against_nothing
+    def changes_together(self, engine: Engine) -> bool:
+        return not engine.supervisor.engaged  # where gains fall until efforts can follow
 
     def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
         still = np.zeros(engine.model.nv)

@@ -83,12 +83,7 @@ class Pressing:
     @property
     def lets_go(self) -> bool:
         """Efforts have to change at once: contact is lost, or a joint nears its limit of velocity."""
-        return self.pushes_against_nothing or (self.output is not None and float(self.output.braking) > 0.0)
-
-    @property
-    def pushes_against_nothing(self) -> bool:
-        """Contact is lost."""
-        return self._again or self._push.share < 1.0
+        return self._again or self._push.share < 1.0 or (self.output is not None and float(self.output.braking) > 0.0)
 
     @property
     def _least(self) -> float:

@@ -65,9 +65,8 @@ class TorqueParameters(Silencing, CommonParameters):
     effort_rate_limits: tuple[float, ...] = parameter(
         (),
         "Largest rate of change of an effort, N m/s or N/s: one for all or one for each joint, 0 for any. Empty: the "
-        "joint's effort limit within 0.1 s, at most 1000. Where one joint's may not change as fast as it is to, the "
-        "change of all is shortened in proportion. Neither the first effort after activation nor what `on_silence` "
-        "commands is limited",
+        "joint's effort limit within 0.1 s, at most 1000. Neither the first effort after activation nor what "
+        "`on_silence` commands is limited",
         minimum=0.0,
         dynamic=True,
     )

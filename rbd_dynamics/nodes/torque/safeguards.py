@@ -94,13 +94,13 @@ class Safeguards(Part):
         return self._envelope.problem(measured, self._bounds.tolerance, self._bounds.joints, time)
 
     def limit(
-        self, efforts: Array, time: int, most: Array, *, urgent: bool = False, apart: bool = False
+        self, efforts: Array, time: int, most: Array, *, urgent: bool = False, together: bool = False
     ) -> None:  # fmt: skip
         """Keep efforts within reach of the last ones; `time` (ns) is that of the state they answer.
 
-        The change of all joints is shortened together: a wrist that has its effort before the shoulder has its own is
-        thrown. most: the effort limits, which go before. urgent: a tool has to let go, or joints come near their
-        velocity limits. apart: each joint as fast as it may, as where a tool pushes against nothing.
+        most: the effort limits, which go before. urgent: a tool has to let go, or joints come near their
+        velocity limits. together: the change of all joints is shortened in proportion, so that no wrist has its effort
+        before the shoulder has its own, and is thrown. A law whose gains do not fall meanwhile swings by that.
         """
         passed = 1e-9 * (time - self._last_time)
         if self._was_limited:
@@ -119,7 +119,7 @@ class Safeguards(Part):
         before = np.clip(self._last, -most, most)
         change, wanted = efforts - before, efforts.copy()
         np.greater(np.abs(change), reach, out=self.limited)
-        if not apart:
+        if together:
             late = self.limited
             change *= (reach[late] / np.abs(change[late])).min(initial=1.0)
         np.clip(before + np.clip(change, -reach, reach), -most, most, out=efforts)

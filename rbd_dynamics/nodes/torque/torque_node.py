@@ -118,8 +118,8 @@ class TorqueNode(ManagedNode[P, T]):
         joints come near their velocity limits."""
         return False
 
-    def pushes_against_nothing(self, engine: T) -> bool:
-        """The effort of each joint has to fall as fast as it may, whatever the others do."""
+    def changes_together(self, engine: T) -> bool:
+        """The change of all efforts is shortened in proportion where one may not change as fast as it is to."""
         return False
 
     def holding(self, engine: T, robot: Robot) -> tuple[Array, Array]:
@@ -221,7 +221,7 @@ class TorqueNode(ManagedNode[P, T]):
         if self.safeguards.limits_rates:
             self.safeguards.limit(
                 efforts, stamp, engine.effort_limits,
-                urgent=self.lets_go(engine), apart=self.pushes_against_nothing(engine),
+                urgent=self.lets_go(engine), together=self.changes_together(engine),
             )  # fmt: skip
         oldest = begin + round(timeout * SECOND) - (now - stamp) if timeout else math.inf
         if time.monotonic_ns() > oldest:  # the process may have been stopped meanwhile

@@ -106,15 +106,9 @@ public:
       q.data(), v.data(), motion_.data(), &now, settings_.weights.data(), gains_.data(), offsets_.data(),
       limits_.data(), inertia_.data(), within_.data(), wanted_.data()));
     if (status != Status::ok) return status;
-    // the change of all joints is shortened together: a wrist with its effort before the shoulder's is thrown
-    double share = 1.0;
-    for (std::size_t i = 0; i < nv && !is_first_; ++i) {
-      const double change = std::abs(within_[i] - efforts_[i]), most = settings_.effort_rates[i] * period;
-      if (change > most) share = std::min(share, most / change);
-    }
     for (std::size_t i = 0; i < nv; ++i) {
-      const bool whole = is_first_ || share == 1.0;  // to the last digit
-      efforts_[i] = whole ? within_[i] : efforts_[i] + share * (within_[i] - efforts_[i]);
+      const double most = settings_.effort_rates[i] * period;
+      efforts_[i] = is_first_ ? within_[i] : std::clamp(within_[i], efforts_[i] - most, efforts_[i] + most);
     }
     is_first_ = false;
     return Status::ok;
