@@ -112,7 +112,6 @@ class HybridController:
         self._work = HybridOutput(*(np.zeros(size) for size in self._sizes()))
         self.tune(gains or HybridGains())
         self._none = np.zeros(self.m), np.zeros(self.k)
-        self._nothing = np.zeros(nv)
         self._kernel = self._build()
         self._call = self._kernel.fast
 
@@ -214,7 +213,6 @@ class HybridController:
         dt: float = 0.0,
         posture: Array | None = None,
         approach: Array | None = None,
-        beside: Array | None = None,
     ) -> HybridOutput:
         """The command for one measured state.
 
@@ -227,8 +225,6 @@ class HybridController:
             posture (nv): where joints of one degree of freedom are drawn to, as far as they are free.
             approach (m): velocity of the constraint rows that the normal damping aims at, by default zero:
                 negative to find a surface.
-            beside (nv): efforts by what is felt beside the constraints, such as friction; they count where joints are
-                kept from their limits of velocity.
 
         Raises ValueError for what is not finite, ArithmeticError where the result is not: nothing may be
         commanded then, and the integral stays.
@@ -245,8 +241,7 @@ class HybridController:
             no_motion if acceleration is None else acceleration,
             force, no_force if approach is None else approach, force if measured is None else measured, out.integral,
             out.task_integral, v if posture is None else posture,
-            self._recent.before(v, dt), self._recent.span, self._nothing if beside is None else beside,
-            self._numbers, self.effort_limits, self.velocity_limits,
+            self._recent.before(v, dt), self._recent.span, self._numbers, self.effort_limits, self.velocity_limits,
             self._rows.parameters, self.robot.inertia_input,
         )  # fmt: skip
         if self._call(*inputs, *self._work) is None:
@@ -264,7 +259,7 @@ class HybridController:
         sizes = sizes_of(self.robot.model, len(self._rows), len(self._rows.parameters))
         own = {"theta": k, "rate": k, "acceleration": k, "force": m, "approach": m, "measured": m, "integral": m}
         nv = self.velocity_limits.shape
-        own |= {"task_integral": k, "posture": nv, "v_before": nv, "span": (1,), "beside": nv}
+        own |= {"task_integral": k, "posture": nv, "v_before": nv, "span": (1,)}
         shared = {"gains": self._numbers.shape, "limits": nv, "speeds": nv}
         named = {name: Argument(name, shape) for name, shape in own.items()}
         named |= {name: Argument(name, shape, shared=True) for name, shape in shared.items()}

@@ -93,10 +93,10 @@ class HybridLaw:
         force = [should - ki * total for should, total in zip(x.force, integral)]
         pressed = transposed_times(held.matrix[:m], force)
         full = [t + b - p for t, b, p in zip(torque, bias, pressed)]
-        # joints that near their limits of velocity are not driven faster, nor by what is felt, but braked
+        # joints that near their limits of velocity are not driven faster, but braked
         touched = transposed_times(held.matrix[:m], x.measured)
         bound = SpeedBound.of(foreseen(x.v, x.v_before, x.span[0], reaction_time), x.speeds, reaction_time)
-        moved = [f + t + o - b for f, t, o, b in zip(full, touched, x.beside, bias)]
+        moved = [f + t - b for f, t, b in zip(full, touched, bias)]
         braking = bound.change(rows.W.solve_transposed(rows.W.solve(moved)))
         full = [f + b for f, b in zip(full, rows.W.times(rows.W.times_transposed(braking)))]
         tau, lacking = actuated_torque(rows, full, list(self.actuated))

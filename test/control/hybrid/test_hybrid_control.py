@@ -11,7 +11,6 @@ from helpers.models.robots import robot_file
 from helpers.wide import table
 
 import rbd_dynamics as rbd
-from rbd_dynamics.algorithms.joint_speed_bound import DAMPING
 from rbd_dynamics.constraints import (
     ConstraintSet,
     Cylinder,
@@ -124,21 +123,6 @@ def test_closed_loop_acceleration_and_force_are_those_of_the_theory(robot, law, 
         ds = motion.a - (J @ (acceleration - kp * de) + dJ @ rho)
         left = J.T @ (M @ ds + C @ s + kd * M @ s)
         np.testing.assert_allclose(left, 0.0, atol=1e-8 * np.abs(J.T @ M @ ds).max())
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_what_is_felt_beside_the_surface_counts_where_a_joint_is_kept_from_its_limit_of_velocity(press, robot, law):
-    """Friction that has let go, or a wall, drives a wrist on: it is braked all the same, at the damper's rate."""
-    controller, q, v, beside = press.controller(law), press.q, np.zeros(7), np.zeros(7)
-    v[6], beside[6] = 0.98 * robot.model.velocity_limit[6], 20.0
-    theta = controller.step(q, v, np.zeros(6)).theta.copy()
-    out = controller.step(q, v, theta, force=FORCE, beside=beside)
-    A = robot.constraint_rows(q, v, press.constraints).A
-    a = robot.forward_dynamics(q, v, out.wanted + A.T @ FORCE + beside)
-    assert out.braking == 1.0
-    assert a[6] == pytest.approx(-DAMPING / controller.reaction_time * v[6], rel=5e-3)  # but for Coriolis
-    without = controller.step(q, v, theta, force=FORCE).wanted
-    assert robot.forward_dynamics(q, v, without + A.T @ FORCE + beside)[6] > 100.0
 
 
 def tangent(A, A_t):
