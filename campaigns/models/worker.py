@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that judges files, which may hang it or end it: peers are written in C."""
+"""A process that judges files, which may hang it or end it: peers are written in C.
+
+What hangs or ends a process that has judged others before is judged once more by a fresh one: after an `<attach>` that
+it refuses, MuJoCo 4.0 hangs at the next file that has one.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from campaigns.models.files import ModelFile
 from campaigns.models.judge import Verdict, judge
 
 SECONDS = 120  # for one file
+SECONDS_USED = 20  # in a process that has judged others
 MEMORY = 6 << 30  # bytes
 
 
@@ -36,19 +41,26 @@ class Worker:
         self._process: Any = None
 
     def judge(self, file: ModelFile) -> Verdict:
-        if self._process is None:
-            self._pipe, other = self._context.Pipe()
-            self._process = self._context.Process(target=work, args=(other,), daemon=True)
-            self._process.start()
-            other.close()
+        if self._process is not None:
+            verdict = self._judged(file, SECONDS_USED)
+            if verdict.kind != "ended":
+                return verdict
+            self.end()
+        self._pipe, other = self._context.Pipe()
+        self._process = self._context.Process(target=work, args=(other,), daemon=True)
+        self._process.start()
+        other.close()
+        return self._judged(file, SECONDS)
+
+    def _judged(self, file: ModelFile, seconds: float) -> Verdict:
+        message = "the process died"
         with contextlib.suppress(EOFError, OSError):
             self._pipe.send(file)
-            if self._pipe.poll(SECONDS):
+            if self._pipe.poll(seconds):
                 return self._pipe.recv()
-            self.end()
-            return Verdict("ended", message=f"took more than {SECONDS} s")
+            message = f"took more than {seconds:g} s"
         self.end()
-        return Verdict("ended", message="the process died")
+        return Verdict("ended", message=message)
 
     def end(self) -> None:
         if self._process is not None:

@@ -16,12 +16,12 @@ from rbd_dynamics.formats.shapes_written import WrittenShapes
 from rbd_dynamics.formats.writing import LinkNames, depth_first, document, fixed_links, is_free, left_out, spring_of
 from rbd_dynamics.formats.writing import text_of as text
 from rbd_dynamics.model.assembly import inertial_of
-from rbd_dynamics.model.checks import principal_moments
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.joints import Floating, Helical, JointKind, Prismatic, Revolute, Screw, Spherical
 from rbd_dynamics.model.joints.chains import CoordinateChain
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import WORLD, Joint, Model
+from rbd_dynamics.model.physical_inertia import principal_moments
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.quaternions import quaternion_from_rotation
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform

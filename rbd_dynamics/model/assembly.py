@@ -13,7 +13,7 @@ import numpy as np
 from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.common.excerpt import LONGEST_NAME, excerpt
 from rbd_dynamics.common.real_numbers import real_array, real_number
-from rbd_dynamics.model.checks import about_com, check_bodies, check_inertials, check_motion
+from rbd_dynamics.model.checks import check_bodies, check_inertials, check_motion
 from rbd_dynamics.model.description import Description, Inertial, JointDescription, LinkDescription
 from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.errors import Findings, Inertias, ModelError
@@ -23,6 +23,7 @@ from rbd_dynamics.model.joints.consistency import inconsistency
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import Body, Frame, Joint, Limits, Mimic, Model
 from rbd_dynamics.model.passive_forces import Elastic, PassiveForce
+from rbd_dynamics.model.physical_inertia import about_com
 from rbd_dynamics.model.tree import resolve_mimics
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import Transform

@@ -9,30 +9,17 @@ number, fingers without mass).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.model.description import Description, Inertial
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.inertia_felt import all_inertia_is_felt
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.physical_inertia import ROUNDED_RADIUS, Excess, about_com
 from rbd_dynamics.model.pivots import SINGULAR, Pivots, pivots
 from rbd_dynamics.model.urdf_reading.parser import INERTIA_ENTRIES
-from rbd_dynamics.spatial.inertia import RigidInertia
-from rbd_dynamics.spatial.so3 import Sym3
-
-Array = NDArray[np.float64]
-
-# An inertia may miss being physical by this much, which is what rounding in files comes to:
-ROUNDED = 1e-3  # of its largest principal moment
-ROUNDED_RADIUS = 1e-4  # m, as a radius of gyration of the body's mass
-# From here on it is no slip in a file but an error:
-GROSS = 5.0  # the largest principal moment is this many times the sum of the others
-GROSS_RADIUS = 0.1  # m, imaginary extent of the body
-
 
 # --- inertias ------------------------------------------------------------------------------------
 
@@ -58,111 +45,33 @@ def check_bodies(model: Model, links: Mapping[str, Inertial | None], findings: F
     on_body: dict[int, list[str]] = {}
     for frame in model.frames:
         on_body.setdefault(frame.body, []).append(frame.name)
-    given = {name: inertial for name, inertial in links.items() if inertial is not None}
-    own = np.array([(*inertial.rotational, inertial.mass) for inertial in given.values()], dtype=float).reshape(-1, 7)
-    both = Excess.of_all(np.concatenate([_about_coms([body.inertia for body in model.bodies]), own]))
-    excesses, slips = both[: len(model.bodies)], both[len(model.bodies) :]
-    for index, (body, excess) in enumerate(zip(model.bodies, excesses)):
+    for body in model.bodies:
         if not math.isfinite(sum(body.inertia.parameters)) and not all(map(math.isfinite, body.inertia.parameters)):
             findings.error(f"link {body.name!r}", "has an inertia too large to compute with")
-        if not excess:
-            continue
+    excesses = Excess.found_in([(about_com(body.inertia), body.inertia.mass) for body in model.bodies])
+    for index, excess in excesses.items():
         parts = {name: links.get(name) for name in on_body.get(index, ())}
         wrong = [
             (found.radius, name)
             for name, part in parts.items()
             if part is not None and (found := Excess.of(part.rotational, part.mass))
         ]
-        where = f"link {(max(wrong)[1] if wrong else body.name)!r}"
+        where = f"link {(max(wrong)[1] if wrong else model.bodies[index].name)!r}"
         if excess.gross:
             findings.impossible(where, f"has an inertia that no rigid body has: {excess}")
         else:
             findings.defect(where, f"has an inertia that no rigid body has: {excess}", "check its numbers")
     findings.told_of_given()
     known = {finding.element for finding in findings if finding.severity != "note"}
-    for name, slip in zip(given, slips):
-        where = f"link {name!r}"
-        if slip and where not in known:
+    given = [(name, inertial) for name, inertial in links.items() if inertial is not None]
+    for index, slip in Excess.found_in([(inertial.rotational, inertial.mass) for _, inertial in given]).items():
+        where = f"link {given[index][0]!r}"
+        if where not in known:
             findings.warning(
                 where,
                 f"has an inertia that no rigid body has: {slip}",
                 "it does not matter once merged with what it is fixed to",
             )
-
-
-class Excess(NamedTuple):
-    """Excess by which principal moments p1 <= p2 <= p3 break 0 <= p1 and p3 <= p1 + p2."""
-
-    principal: tuple[float, float, float]
-    missing: float  # kg m^2, beyond rounding
-    radius: float  # m: the missing second moment of mass as a radius of gyration
-
-    @classmethod
-    def of(cls, rotational: Sym3, mass: float) -> Excess:
-        """Excess of one inertia about the centre of mass."""
-        return cls.of_all([(*rotational, mass)])[0]
-
-    @classmethod
-    def of_all(cls, bodies: Sequence[Sequence[float]] | Array) -> list[Excess]:
-        """Excess of each (ixx, ixy, ixz, iyy, iyz, izz, mass) about the centre of mass; none if one is not finite."""
-        numbers = np.array(bodies, dtype=float).reshape(-1, 7)
-        finite = np.isfinite(numbers).all(axis=1)
-        numbers[~finite] = 0.0
-        mass = numbers[:, 6]
-        principal = principal_moments(numbers[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3))
-        p1, p2, p3 = principal.T
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            missing = np.maximum(-p1, p3 - p1 - p2)
-            rounding = ROUNDED * np.maximum(np.abs(p3), np.abs(p1)) + ROUNDED_RADIUS**2 * np.maximum(mass, 0.0)
-            missing[missing <= rounding] = 0.0
-            radius = np.where(mass > 0.0, np.sqrt(missing / 2.0 / mass), np.copysign(np.inf, missing))
-            radius[missing == 0.0] = 0.0
-        return [
-            cls((least, middle, most), lacking, reach)
-            for (least, middle, most), lacking, reach in zip(principal.tolist(), missing.tolist(), radius.tolist())
-        ]
-
-    @property
-    def gross(self) -> bool:
-        p1, p2, p3 = self.principal
-        return self.missing > 0.0 and (p3 >= GROSS * (p1 + p2) * (1.0 - 1e-9) or self.radius > GROSS_RADIUS)
-
-    def __bool__(self) -> bool:
-        return self.missing > 0.0
-
-    def __str__(self) -> str:
-        p1, p2, p3 = self.principal
-        shown = f"of the principal moments {p1:.4g}, {p2:.4g}, {p3:.4g}"
-        if p1 < 0.0:
-            return f"{shown} one is negative"
-        return f"{shown} the largest is more than the sum of the others (triangle inequality)"
-
-
-def principal_moments(rotational: ArrayLike) -> Array:
-    """(..., 3), from the smallest to the largest, of symmetric matrices of finite numbers, however large or small."""
-    matrix = np.asarray(rotational, dtype=float)
-    size = np.max(np.abs(matrix), axis=(-2, -1), keepdims=True, initial=0.0)
-    with np.errstate(over="ignore"):  # too large for a float: infinite
-        return np.asarray(np.linalg.eigvalsh(matrix / np.where(size > 0.0, size, 1.0))) * size[..., 0]
-
-
-def about_com(inertia: RigidInertia) -> Sym3:
-    """Rotational inertia about the centre of mass."""
-    if inertia.mass == 0.0:
-        return inertia.rotational
-    x, y, z = (entry / inertia.mass for entry in inertia.moment)
-    shift = RigidInertia.from_com(inertia.mass, (x, y, z), (0.0,) * 6).rotational
-    return tuple(a - b for a, b in zip(inertia.rotational, shift))
-
-
-def _about_coms(inertias: Sequence[RigidInertia]) -> Array:
-    """(n, 7): `about_com` of each, and its mass."""
-    numbers = np.array([inertia.parameters for inertia in inertias], dtype=float).reshape(-1, 10)
-    mass, moment = numbers[:, 0], numbers[:, 1:4]
-    with np.errstate(all="ignore"):
-        x, y, z = np.where(mass != 0.0, moment.T / mass, 0.0)
-        shift = mass * np.array([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y])
-        return np.column_stack([numbers[:, 4:] - shift.T, mass])
 
 
 # --- the mass matrix -----------------------------------------------------------------------------

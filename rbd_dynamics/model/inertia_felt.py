@@ -7,11 +7,14 @@ it go meanwhile. So a pivot of the mass matrix is at least s^T I s of that one b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from rbd_dynamics.model.joints import Continuous, Floating, Prismatic, Revolute
 from rbd_dynamics.model.joints.base import UNLIMITED
 from rbd_dynamics.model.model import WORLD, Body, Joint, Model
+from rbd_dynamics.model.physical_inertia import about_com, is_clearly_physical
 from rbd_dynamics.model.pivots import inertia_matrices
 
 #: part of the inertia of all that a joint carries, as far away as it can get, that its own body must have for it
@@ -33,11 +36,8 @@ def all_inertia_is_felt(model: Model) -> bool:
             travel[body.joint.v_index], parents[body.joint.v_index] = _travel(body.joint), body.parent
     if any(body.joint.mimic and parents[body.joint.v_index] != body.parent for body in bodies):
         return False  # what is between a leader and its follower may move against both
-    matrices = inertia_matrices([body.inertia for body in bodies])
-    if not np.abs(matrices).max() < LARGEST:
-        return False
-    eigenvalues = np.linalg.eigvalsh(matrices)
-    if (eigenvalues[:, 0] < -ROUNDING * eigenvalues[:, -1]).any():
+    eigenvalues = _least_eigenvalues(bodies)
+    if eigenvalues is None:
         return False
     own, carried = [0.0] * model.nv, [0.0] * model.nv
     # of a body and what it carries, about any point of it: mass, and bounds of the first and second moment of mass
@@ -51,7 +51,7 @@ def all_inertia_is_felt(model: Model) -> bool:
         ratio, offset = (joint.mimic.multiplier, joint.mimic.offset) if joint.mimic else (1.0, 0.0)
         far = abs(ratio) * travel[joint.v_index] + abs(offset) + sum(map(abs, body.placement.p))
         if joint.kind.nv == 6:
-            least, most = [float(eigenvalues[index, 0])] * 6, mass + first + second
+            least, most = [eigenvalues[index]] * 6, mass + first + second
         else:
             (column,) = joint.kind.columns((0.0,))
             momentum = body.inertia * column
@@ -65,6 +65,26 @@ def all_inertia_is_felt(model: Model) -> bool:
             moved = mass, first + far * mass, second + 2.0 * far * first + far * far * mass
             sums[body.parent] = tuple(a + b for a, b in zip(others, moved))
     return all(LEAST * most < least for least, most in zip(own, carried))
+
+
+def _least_eigenvalues(bodies: Sequence[Body]) -> dict[int, float] | None:
+    """{place: the least one} of the inertia matrices of what floats, and of what is not clearly physical.
+
+    None where one is negative, or a number is too large.
+    """
+    places = [
+        place
+        for place, body in enumerate(bodies)
+        if body.joint.kind.nv == 6 or not is_clearly_physical(about_com(body.inertia), body.inertia.mass)
+    ]
+    if not all(max(map(abs, body.inertia.parameters)) < LARGEST for body in bodies):
+        return None
+    if not places:
+        return {}
+    eigenvalues = np.linalg.eigvalsh(inertia_matrices([bodies[place].inertia for place in places]))
+    if (eigenvalues[:, 0] < -ROUNDING * eigenvalues[:, -1]).any():
+        return None
+    return dict(zip(places, eigenvalues[:, 0].tolist()))
 
 
 def _is_simple(body: Body) -> bool:

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.real_numbers import real_array
-from rbd_dynamics.model.checks import ROUNDED, principal_moments
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.physical_inertia import ROUNDED, principal_moments
 from rbd_dynamics.spatial.inertia import RigidInertia
 
 

@@ -8,11 +8,12 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rbd_dynamics.model.checks import about_com, check_bodies, check_motion
+from rbd_dynamics.model.checks import check_bodies, check_motion
 from rbd_dynamics.model.description import Description
 from rbd_dynamics.model.dictionary import joint_to_dict
 from rbd_dynamics.model.errors import Finding, Findings, Inertias, ModelError
 from rbd_dynamics.model.model import Body, Joint, Model
+from rbd_dynamics.model.physical_inertia import about_com
 from rbd_dynamics.model.urdf import build_model, checked_description
 from rbd_dynamics.model.urdf_reading.versions import STAYS
 

@@ -10,7 +10,7 @@ from helpers.models.robots import random_inertia, random_state
 from helpers.wide import table
 
 from rbd_dynamics import Robot, load_urdf
-from rbd_dynamics.model.checks import about_com
+from rbd_dynamics.model.physical_inertia import about_com
 
 #: name: joints as (name, parent link, child link, type, leader, multiplier, offset)
 TREES = {

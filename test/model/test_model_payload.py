@@ -8,9 +8,9 @@ import pytest
 from helpers.models.robots import random_inertia, random_tree
 
 from rbd_dynamics.model import ModelError
-from rbd_dynamics.model.checks import about_com
 from rbd_dynamics.model.model import WORLD, Frame, Model
 from rbd_dynamics.model.payload import payload_inertia
+from rbd_dynamics.model.physical_inertia import about_com
 from rbd_dynamics.spatial.inertia import RigidInertia
 
 BOX = [[0.2, 0.01, 0.0], [0.01, 0.3, 0.02], [0.0, 0.02, 0.25]]
