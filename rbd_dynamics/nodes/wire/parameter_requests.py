@@ -49,7 +49,7 @@ def check_count(kind: Any, count: int) -> None:
     """Raise Refused where there are too many for a request of that kind."""
     what, most = ("prefixes", MOST_PREFIXES) if kind is ListParameters else ("parameters", MOST)
     if count > most:
-        raise Refused(f"{count} {what} are more than {most}, which no request needs")
+        raise Refused(f"the request has {count} {what}, which exceeds the limit of {most}")
 
 
 def check_names(kind: Any, request: Any) -> None:
@@ -155,7 +155,7 @@ class _Reader(CdrReader):
         self._values += count
         if self._values > MOST_VALUES:
             raise Refused(
-                f"parameter {excerpt(name)}: {self._values} values in lists are more than {MOST_VALUES} in a request"
+                f"parameter {excerpt(name)}: its lists bring the request to {self._values} values, which exceeds the limit of {MOST_VALUES}"
             )
         return count
 

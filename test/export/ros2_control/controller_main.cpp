@@ -144,6 +144,30 @@ int main()
   step(*controller, "again");
   if (controller->on_cleanup({}) != CallbackReturn::SUCCESS) return 15;
 
+  // damping that is stable with a heavy load alone: the load is not let go
+  const auto usual = parameters;
+  parameters.payload.frame = "";
+  for (double kd = 0.5; controller->on_configure({}) == CallbackReturn::SUCCESS; kd *= 1.2) {
+    if (controller->on_cleanup({}) != CallbackReturn::SUCCESS) return 18;
+    parameters.kd.assign(arm::nv, kd);
+  }
+  parameters.payload.frame = usual.payload.frame;
+  parameters.payload.mass = 50.0;
+  parameters.payload.inertia = {5.0, 0.0, 0.0, 5.0, 0.0, 5.0};
+  if (controller->on_configure({}) != CallbackReturn::SUCCESS) return 19;
+  const auto changes = std::static_pointer_cast<rclcpp::Service<SetPayload>>(node->service);
+  const auto mass_after = [&](double mass) {
+    request->payload.inertia.m = mass;
+    request->payload.inertia.ixx = request->payload.inertia.iyy = request->payload.inertia.izz = mass / 10.0;
+    changes->callback(request, response);
+    return response->total_mass;
+  };
+  const double loaded = mass_after(50.0);
+  if (!response->success || mass_after(0.0) != loaded || response->success) return 20;
+  if (response->message.find("unstable") == std::string::npos) return 21;
+  if (controller->on_cleanup({}) != CallbackReturn::SUCCESS) return 22;
+  parameters = usual;
+
   // efforts change as fast as they usually may
   parameters.effort_rates = {};
   if (controller->on_configure({}) != CallbackReturn::SUCCESS) return 16;

@@ -54,6 +54,13 @@ int main()
     info.hardware_parameters["substep"] = text;
     if (begins(info)) return 5;
   }
+  std::size_t bounded = 0;
+  while (!(arm_upper_limits[bounded] < 9.0)) ++bounded;
+  for (const char * text : {"far", "nan", "9.9", "-9.9", "0.1 rad"}) {
+    info = usual();
+    info.joints[bounded].state_interfaces[0].initial_value = text;
+    if (begins(info)) return 10;
+  }
 
   info = usual();
   info.hardware_parameters["substep"] = "1e-5";

@@ -19,7 +19,7 @@ namespace robot_package
 //
 // Parameters of the <hardware>, all optional: substep (s, 1e-4), floor_height (m: with it there is a floor that the tip
 // can touch), floor_stiffness (N/m), floor_damping (N s/m), floor_friction. `initial_value` of a position says where
-// the joint begins.
+// the joint begins, within its limits.
 class DynamicsSystem : public hardware_interface::SystemInterface
 {
 public:

@@ -77,7 +77,8 @@ private:
   void read_references();
   void forget_references();
   std::string settings_from(const robot_package_settings::Params & given, FeedforwardSettings & settings) const;
-  std::string stability_of(const robot_package_settings::Params & given, const FeedforwardSettings & settings) const;
+  std::string stability_of(
+    const robot_package_settings::Params & given, const FeedforwardSettings & settings, const Inertia & inertia) const;
   void receive(const JointTrajectory & message);
   void change_payload(const SetPayload::Request & request, SetPayload::Response & response);
   void tell();

@@ -16,6 +16,21 @@ using hardware_interface::return_type;
 
 static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
+static double number_of(const std::string & what, const std::string & text)
+{
+  std::size_t used = 0;
+  double value = nothing;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception &) {
+    used = 0;
+  }
+  if (used == 0 || used != text.size() || !std::isfinite(value)) {
+    throw std::invalid_argument(what + " is '" + text + "', expected a number");
+  }
+  return value;
+}
+
 #if HARDWARE_INTERFACE_VERSION_GTE(4, 34, 0)
 CallbackReturn DynamicsSystem::on_init(const hardware_interface::HardwareComponentInterfaceParams & params)
 #else
@@ -35,18 +50,7 @@ CallbackReturn DynamicsSystem::prepare()
 {
   const auto number = [this](const char * name, double otherwise) {
     const auto found = info_.hardware_parameters.find(name);
-    if (found == info_.hardware_parameters.end()) return otherwise;
-    std::size_t used = 0;
-    double value = nothing;
-    try {
-      value = std::stod(found->second, &used);
-    } catch (const std::exception &) {
-      used = 0;
-    }
-    if (used == 0 || used != found->second.size() || !std::isfinite(value)) {
-      throw std::invalid_argument(std::string(name) + " is '" + found->second + "', expected a number");
-    }
-    return value;
+    return found == info_.hardware_parameters.end() ? otherwise : number_of(name, found->second);
   };
   const double substep = number("substep", 1e-4);
   Floor floor;
@@ -78,11 +82,17 @@ CallbackReturn DynamicsSystem::prepare()
       throw std::invalid_argument("joint " + name + " needs the state interfaces position and velocity");
     }
     tells_effort_[i] = declares(found->state_interfaces, "effort");
-    double begin = 0.0;
+    const double lower = robot_package_lower_limits[i], upper = robot_package_upper_limits[i];
+    initial_[i] = std::clamp(0.0, lower, upper);
     for (const auto & each : found->state_interfaces) {
-      if (each.name == "position" && !each.initial_value.empty()) begin = std::stod(each.initial_value);
+      if (each.name != "position" || each.initial_value.empty()) continue;
+      initial_[i] = number_of("initial_value of joint " + name, each.initial_value);
+      if (initial_[i] < lower || initial_[i] > upper) {
+        throw std::invalid_argument(
+          "initial_value of joint " + name + " is " + each.initial_value + ", its limits are " +
+          std::to_string(lower) + " to " + std::to_string(upper));
+      }
     }
-    initial_[i] = std::clamp(begin, robot_package_lower_limits[i], robot_package_upper_limits[i]);
     position_names_[i] = name + "/position";
     velocity_names_[i] = name + "/velocity";
     effort_names_[i] = name + "/effort";

@@ -107,13 +107,14 @@ std::string FeedforwardController::settings_from(const Params & given, Feedforwa
   return "";
 }
 
-std::string FeedforwardController::stability_of(const Params & given, const FeedforwardSettings & settings) const
+std::string FeedforwardController::stability_of(
+  const Params & given, const FeedforwardSettings & settings, const Inertia & inertia) const
 {
   const double rate = static_cast<double>(get_update_rate());
   if (!(rate > 0.0)) return "the rate of the controller is not known";
   const Timing timing{1.0 / rate, given.delay, given.actuator_bandwidth};
   const double growth =
-    worst_growth_rate(loads_.inertia(), settings.kp, settings.kd, settings.weights[6] == 1.0, timing);
+    worst_growth_rate(inertia, settings.kp, settings.kd, settings.weights[6] == 1.0, timing);
   if (growth <= allowed_growth) return "";
   return "kp and kd are unstable at " + std::to_string(rate) + " Hz with a delay of " + std::to_string(given.delay) +
          " s: in a posture within the joints' limits errors grow by a factor of e in " + std::to_string(1.0 / growth) +
@@ -133,7 +134,7 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
     wrong = loads_.set(parameters_.payload.frame, load);
     if (!wrong.empty()) wrong = "payload: " + wrong;
   }
-  if (wrong.empty()) wrong = stability_of(parameters_, settings);
+  if (wrong.empty()) wrong = stability_of(parameters_, settings, loads_.inertia());
   if (!wrong.empty()) {
     RCLCPP_ERROR(node->get_logger(), "%s", wrong.c_str());
     return CallbackReturn::ERROR;
@@ -342,7 +343,12 @@ void FeedforwardController::change_payload(const SetPayload::Request & request, 
   if (!(asked >= 0.0 && asked <= longest_transition)) {
     response.message = "transition_time is from 0 to 60 s";
   } else {
-    response.message = loads_.set(request.payload.header.frame_id, load);
+    Loads changed = loads_;
+    FeedforwardSettings settings;
+    response.message = changed.set(request.payload.header.frame_id, load);
+    if (response.message.empty()) response.message = settings_from(parameters_, settings);
+    if (response.message.empty()) response.message = stability_of(parameters_, settings, changed.inertia());
+    if (response.message.empty()) loads_ = changed;
   }
   response.success = response.message.empty();
   response.total_mass = loads_.mass();
