@@ -17,6 +17,7 @@ from rbd_dynamics.spatial.so3 import rotation_from_quaternion
 _CONNECT, _WELD, _JOINT = 0, 1, 2  # mjtEq
 _SITE = 6  # mjtObj
 _TORQUE_SCALE = 10  # in the data of a weld: at 0 it lets turn
+_USUAL_SLOPE = 1.0  # of a polycoef that is not given
 _HINT = "add it as a JointCoupling"
 
 
@@ -60,6 +61,10 @@ def _couple(m: Any, k: int, name: str, names: Names, found: Equalities, findings
         findings.defect(f"equality {name!r}", f"holds {held!r}, which another one holds already, it is left out", _HINT)
     elif leader < 0 or not any((a1, *higher)):
         found.locked[held] = start
+        findings.note(f"equality {name!r}", f"holds {held!r} at {start:g}: it is locked there, no joint of the model")
+        if leader < 0 and (a1 not in (0.0, _USUAL_SLOPE) or any(higher)):
+            message = "has no joint2: of its polycoef all but the first number is left out"
+            findings.defect(f"equality {name!r}", message, "MuJoCo has no use for them either")
     elif any(higher):
         findings.defect(f"equality {name!r}", "is no line, it is left out", _HINT)
     elif follower in found.followed_from(leader):

@@ -201,6 +201,11 @@ def _read_joint(
         return JointDescription(name, kind, ends["parent"], ends["child"], placement)
     mimic = read_mimic(parts)
     damping, friction, armature = _dynamics(parts, where, findings)
+    if armature is not None and rotor is not None and not math.isclose(armature, rotor.inertia):
+        findings.defect(
+            where,
+            f"<dynamics> gives {armature:g} as its armature and a transmission {rotor.inertia:g}, which is left out",
+        )
     dynamics = parts.get("dynamics")
     return JointDescription(
         name,

@@ -34,6 +34,7 @@ SAID = {
             "equality 'curved': is no line",
         ],
     ),
+    "couplings_to_nothing": ("3.0", ["equality 'bent': has no joint2"]),
     "flags": ("3.0", []),
     "frames": ("3.1", []),
     "free": ("3.0", []),
@@ -112,6 +113,12 @@ def test_a_file_moves_as_in_mujoco_or_says_why_not(name):
     for text, part in zip(found, expected):
         assert part in text
     compare(loaded(path), mujoco.MjModel.from_xml_path(str(path)), whole=not expected)
+
+
+def test_a_joint_that_is_held_is_told():
+    told = [str(finding) for finding in check(FOLDER / "couplings_to_nothing.xml")]
+    for name, held, at in (("hold", "a", "0.4"), ("bent", "b", "0.1")):
+        assert any(f"equality '{name}': holds '{held}' at {at}: it is locked there" in text for text in told), told
 
 
 def test_every_file_has_its_row():

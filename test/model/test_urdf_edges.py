@@ -102,6 +102,13 @@ CASES = {
     "undeclared_prefixes": Case((r"has prefixes without xmlns: sensor, drake",), lambda m: (elbow(m), 0.25)),
     "dashes_in_a_comment": Case((r"has a comment with -- in it",), lambda m: (m.nv, 1)),
     "document_type": Case((r"has a document type",), lambda m: (m.nv, 1)),
+    "dashes_at_the_end_of_a_comment": Case((r"has a comment with -- in it",), lambda m: (m.nv, 1)),
+    "bare_ampersand": Case((r"has a bare &: it is read as ROS",), lambda m: (m.nv, 1)),
+    "two_rotors": Case(
+        (r"joint 'elbow': <dynamics> gives 0.2 as its armature and a transmission 2.5, which is left out",),
+        lambda m: (elbow(m), 0.2),
+    ),
+    "latin_1_pairs": Case((r"bytes that are not UTF-8, taken for Latin-1",), lambda m: (m.joint_names, ["Größe"])),
     "gbk": Case((r"has bytes that are not UTF-8, taken for GB 18030",), lambda m: (m.joint_names, ["肘关节"])),
     "latin_1": Case((r"has bytes that are not UTF-8, taken for Latin-1",), lambda m: (m.joint_names, ["drehgelenk_ä"])),
 }

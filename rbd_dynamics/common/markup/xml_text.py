@@ -26,6 +26,7 @@ _SPECIAL = re.compile(r"<!--|<!\[CDATA\[|<!DOCTYPE", re.IGNORECASE)
 _HIGH = re.compile(rb"[\x80-\xff]+")
 _ROOT = re.compile(r"<([A-Za-z_][^\s/>]*)")
 _PREFIX = re.compile(r"(?:</?|\s)([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*(?=[\s=/>])")
+_BARE = re.compile(r"&(?!#\d{1,9};|#x[0-9A-Fa-f]{1,8};|[A-Za-z_][\w.-]{0,60};)")
 _DECLARES = re.compile(r"<!ENTITY|<!ATTLIST|%", re.IGNORECASE)
 _LINES = re.compile(r"[^\n]")
 
@@ -114,7 +115,7 @@ def _mended(text: str | bytes) -> Parsed | None:
 def decoded(content: bytes) -> tuple[str, str]:
     """The text of bytes, and the encoding that they are taken for, empty for UTF-8 and for one that they declare.
 
-    Chinese (GB 18030) is told from Latin-1 by bytes above 127, which come in pairs there.
+    Chinese (GB 18030) is told from Latin-1 by bytes above 127.
     """
     if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return content.decode("utf-16", errors="replace"), ""
@@ -123,7 +124,7 @@ def decoded(content: bytes) -> tuple[str, str]:
             return content.decode(codec), ""
         except (UnicodeError, LookupError):
             pass
-    if all(len(run) % 2 == 0 for run in _HIGH.findall(content)):
+    if _may_be_chinese(content):
         try:
             return content.decode("gb18030"), "GB 18030"
         except UnicodeError:
@@ -131,18 +132,31 @@ def decoded(content: bytes) -> tuple[str, str]:
     return content.decode("latin-1"), "Latin-1"
 
 
+def _may_be_chinese(content: bytes) -> bool:
+    """Whether bytes above 127 come in pairs, and most of these are punctuation or a common character of GB 2312.
+
+    Two accented letters of Latin-1 in a row, as in "Größe", are hardly ever such a pair.
+    """
+    runs = _HIGH.findall(content)
+    if any(len(run) % 2 for run in runs):
+        return False
+    first = [byte for run in runs for byte in run[::2]]
+    return 2 * sum(0xA1 <= byte <= 0xA9 or 0xB0 <= byte <= 0xD7 for byte in first) > len(first)
+
+
 def _without_specials(text: str, oddities: list[str]) -> Iterator[str]:
-    """The text without comments that have -- in them, and without a document type that declares nothing."""
+    """The text without comments that have -- in them or end in --->, without a document type that declares nothing, and
+    with each bare & escaped."""
     done = 0
     while special := _SPECIAL.search(text, done):
         start, kind = special.start(), special[0].upper()
-        yield text[done:start]
+        yield _escaped(text[done:start], oddities)
         end = _end_of(text, start, kind)
         if end < 0:
             done = start
             break
         inside = text[start:end]
-        if kind == "<!--" and "--" in inside[4:-3]:
+        if kind == "<!--" and "--" in inside[4:-2]:
             oddities.append("a comment with -- in it")
             inside = _blank(inside)
         elif kind == "<!DOCTYPE":
@@ -152,7 +166,15 @@ def _without_specials(text: str, oddities: list[str]) -> Iterator[str]:
             inside = _blank(inside)
         yield inside
         done = end
-    yield text[done:]
+    yield _escaped(text[done:], oddities)
+
+
+def _escaped(text: str, oddities: list[str]) -> str:
+    """The text with &amp; for each & that begins no entity."""
+    escaped, count = _BARE.subn("&amp;", text)
+    if count:
+        oddities.append("a bare &")
+    return escaped
 
 
 def _end_of(text: str, start: int, kind: str) -> int:

@@ -155,7 +155,8 @@ class _Reader(CdrReader):
         self._values += count
         if self._values > MOST_VALUES:
             raise Refused(
-                f"parameter {excerpt(name)}: its lists bring the request to {self._values} values, which exceeds the limit of {MOST_VALUES}"
+                f"parameter {excerpt(name)}: its lists bring the request to {self._values} values, "
+                f"which exceeds the limit of {MOST_VALUES}"
             )
         return count
 

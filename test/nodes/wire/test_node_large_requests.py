@@ -92,7 +92,10 @@ def test_lists_and_texts_beyond_all_use_are_refused(standing):
         "parameter 'kp': its lists bring the request to 60000 values, which exceeds the limit of 2048": [
             setting("kp", [1.0] * 60_000)
         ],
-        "parameter 'kd': 2100 values in lists": [setting("kp", [1.0] * 1000), setting("kd", [1.0] * 1100)],
+        "parameter 'kd': its lists bring the request to 2100 values": [
+            setting("kp", [1.0] * 1000),
+            setting("kd", [1.0] * 1100),
+        ],
         "more than parameters may have here (565536)": [setting("robot_description", "x" * 1_000_000)],
         "more than parameter 'largest_message' (65536)": [setting("joints", ["j" * 2000] * 40)],
     }
