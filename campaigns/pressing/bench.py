@@ -42,6 +42,7 @@ class Bench:
     moved = HybridControllerNode.moved
     motion_limits = HybridControllerNode.motion_limits
     lets_go = HybridControllerNode.lets_go
+    changes_together = HybridControllerNode.changes_together
     _on_engage = HybridControllerNode._on_engage
     _sensor_may_turn = HybridControllerNode._sensor_may_turn
 
@@ -184,7 +185,10 @@ class Bench:
         if self.transition.active:
             self.transition.change_over(efforts, stamp, engine.effort_limits)
         if self.safeguards.limits_rates:
-            self.safeguards.limit(efforts, stamp, engine.effort_limits, urgent=self.lets_go(engine))
+            self.safeguards.limit(
+                efforts, stamp, engine.effort_limits,
+                urgent=self.lets_go(engine), together=self.changes_together(engine),
+            )  # fmt: skip
         self.safeguards.commanded(efforts, stamp)
         self.transition.commanded(efforts)
         return efforts

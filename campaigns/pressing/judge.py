@@ -151,6 +151,14 @@ def _lost(record: Record) -> tuple[Found, Found, Found]:
     return Found(farthest, LOST), Found(fastest, math.inf), Found(unsaid * PERIOD, UNSAID * PERIOD)
 
 
+def _came(record: Record, begin: int, end: int) -> float:
+    """m, by which a surface has come towards the tool that it touches: no hold keeps a tool where a surface goes."""
+    surface = record.scene.plant.contacts[0].surface
+    ways = [surface.motion(PERIOD * (k - record.begun))[0] for k in range(begin, end)]
+    touched = np.array(ways)[record.forces[begin:end, 0] > 0.0]
+    return max(0.0, float(touched.max(initial=-math.inf)) - ways[0]) if record.begun >= 0 else 0.0
+
+
 def _held(record: Record, speed: Array) -> tuple[Found, Found]:
     """How far the tool moves after a stop, and how fast the joints still are at the end of holding."""
     worst, still, case = Found(0.0, HELD), 0.0, record.case
@@ -168,7 +176,8 @@ def _held(record: Record, speed: Array) -> tuple[Found, Found]:
         moved = np.linalg.norm(record.position[stop.at : end] - record.position[stop.at], axis=1).max()
         pressed = record.forces[max(0, stop.at - 1), 0] / case.stiffness
         before = float(speed[max(0, stop.at - 3) : stop.at + 1].max(initial=0.0))
-        found = Found(float(moved), HELD + STOPPING * min(before, TOOL_SPEED) + pressed + sag)
+        came = _came(record, stop.at, end)
+        found = Found(float(moved), HELD + STOPPING * min(before, TOOL_SPEED) + pressed + sag + came)
         if found.value - found.most > worst.value - worst.most:
             worst = found
         if end - stop.at > SETTLES:

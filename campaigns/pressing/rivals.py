@@ -86,7 +86,7 @@ class Rival:
         self.robot.set_payload(self.arm.tool, mass)
 
     def describe(self, model: Any) -> None:
-        self.robot = Robot(heavier(self.case.arm, model.mass - self.robot.model.mass))
+        self.robot = Robot(heavier(self.case.arm, model.mass - self.robot.model.mass, 0.0))
         self.stop("another robot")
 
     def move(self, ways: dict[int, float], speed: float) -> None:

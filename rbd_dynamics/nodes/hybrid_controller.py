@@ -131,6 +131,9 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
     def lets_go(self, engine: Engine) -> bool:
         return engine.supervisor.lets_go
 
+    def changes_together(self, engine: Engine) -> bool:
+        return not engine.supervisor.engaged  # where gains fall until efforts can follow
+
     def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
         still = np.zeros(engine.model.nv)
         held = np.asarray(robot.inverse_dynamics(engine.reader.q, still, still))

@@ -45,10 +45,14 @@ def held(arm: str, rotors: float, share: float, signs: list[float]) -> np.ndarra
         ("ur10", 1e-3, 0.3, [1, -1, 1, 1, -1, 1]),
         ("ur10", 0.0, 0.3, [-1, 1, 1, -1, 1, 1]),
         ("panda", 1e-3, 0.6, [1, -1, 1, 1, -1, 1, 1]),
+        ("panda", 0.0, 0.5, [1, -1, 1, -1, -1, 1, -1]),
     ],
 )
 def test_an_arm_that_is_fast_when_it_is_to_be_held_comes_to_rest(arm, rotors, share, signs):
-    """At 0.3 of its limits, a UR10 came to 3 to 40 times them: its shoulder's effort was late, and swung it."""
+    """At 0.3 of its limits, a UR10 came to 3 to 40 times them: its shoulder's effort was late, and swung it.
+
+    The wrist of a Panda without rotors came to 1.4 of its limit: it had its effort before the shoulder had its own.
+    """
     speeds = held(arm, rotors, share, signs)
     assert speeds.max() < 0.95
     assert speeds[-100:].max() < 1e-3

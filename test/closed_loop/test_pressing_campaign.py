@@ -188,6 +188,20 @@ def test_the_judge_sees_an_arm_that_is_not_held():
     assert falling.bounds["held"].bad and falling.bounds["still"].bad
 
 
+def test_a_surface_that_comes_takes_a_held_arm_along_and_one_that_has_gone_does_not():
+    speed = 0.02  # m/s
+    record = stopped(standing(), "surface.normal is off by 0.04")
+    contacts = record.scene.plant.contacts
+    contacts[0].surface = replace(contacts[0].surface, speed=speed)
+    along = np.maximum(0.0, 1e-3 * (np.arange(len(record.position)) - 500))[:, None] * record.scene.axes[:, 2]
+    pushed = record._replace(position=record.position + speed * along)
+    assert not verdict(pushed).bounds["held"].bad
+    assert verdict(pushed._replace(position=record.position + 2.0 * speed * along)).bounds["held"].bad
+    forces = pushed.forces.copy()
+    forces[510:] = 0.0
+    assert verdict(pushed._replace(forces=forces)).bounds["held"].bad
+
+
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_case_is_the_same_whenever_it_is_asked_for(name):
     for number in range(5):

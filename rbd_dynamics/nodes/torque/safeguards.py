@@ -93,11 +93,14 @@ class Safeguards(Part):
         """Why efforts (controlled joints, NaN where none is measured) at `time` (ns) cannot be; empty if they can."""
         return self._envelope.problem(measured, self._bounds.tolerance, self._bounds.joints, time)
 
-    def limit(self, efforts: Array, time: int, most: Array, *, urgent: bool = False) -> None:
+    def limit(
+        self, efforts: Array, time: int, most: Array, *, urgent: bool = False, together: bool = False
+    ) -> None:  # fmt: skip
         """Keep efforts within reach of the last ones; `time` (ns) is that of the state they answer.
 
         most: the effort limits, which go before. urgent: a tool has to let go, or joints come near their
-        velocity limits.
+        velocity limits. together: the change of all joints is shortened in proportion, so that no wrist has its effort
+        before the shoulder has its own, and is thrown. A law whose gains do not fall meanwhile swings by that.
         """
         passed = 1e-9 * (time - self._last_time)
         if self._was_limited:
@@ -114,9 +117,12 @@ class Safeguards(Part):
         # times infinity zero is no number
         reach = rates * passed if passed > 0.0 else np.where(np.isfinite(rates), 0.0, np.inf)
         before = np.clip(self._last, -most, most)
-        np.greater(np.abs(efforts - before), reach, out=self.limited)
-        wanted = efforts.copy()
-        np.clip(efforts, before - reach, before + reach, out=efforts)
+        change, wanted = efforts - before, efforts.copy()
+        np.greater(np.abs(change), reach, out=self.limited)
+        if together:
+            late = self.limited
+            change *= (reach[late] / np.abs(change[late])).min(initial=1.0)
+        np.clip(before + np.clip(change, -reach, reach), -most, most, out=efforts)
         self.behind = float((np.abs(wanted - efforts) / rates).max())
         self._was_limited = True
 

@@ -118,6 +118,10 @@ class TorqueNode(ManagedNode[P, T]):
         joints come near their velocity limits."""
         return False
 
+    def changes_together(self, engine: T) -> bool:
+        """The change of all efforts is shortened in proportion where one may not change as fast as it is to."""
+        return False
+
     def holding(self, engine: T, robot: Robot) -> tuple[Array, Array]:
         """Efforts that hold a robot still where this one is, and their limits, both as messages order them.
 
@@ -215,7 +219,10 @@ class TorqueNode(ManagedNode[P, T]):
         if self.transition.active:
             self.transition.change_over(efforts, stamp, engine.effort_limits)
         if self.safeguards.limits_rates:
-            self.safeguards.limit(efforts, stamp, engine.effort_limits, urgent=self.lets_go(engine))
+            self.safeguards.limit(
+                efforts, stamp, engine.effort_limits,
+                urgent=self.lets_go(engine), together=self.changes_together(engine),
+            )  # fmt: skip
         oldest = begin + round(timeout * SECOND) - (now - stamp) if timeout else math.inf
         if time.monotonic_ns() > oldest:  # the process may have been stopped meanwhile
             return self.states.refuse(f"stale torque: it was ready more than {timeout:g} s after its joint state")

@@ -212,15 +212,19 @@ def test_each_effort_has_its_own_limit_of_change():
     guards.use(Bounds.of(JOINTS, FeedforwardParameters.of({"effort_rate_limits": [0.5, 0.0, 4.0]})), most)
     assert guards.limits_rates and not guards.watches_efforts
 
-    def limited(time, *wanted):
+    def limited(time, *wanted, together=False):
         efforts = np.array(wanted)
-        guards.limit(efforts, time, most)
+        guards.limit(efforts, time, most, together=together)
         return efforts.tolist()
 
     assert limited(second, 7.0, 7.0, 7.0) == [7.0, 7.0, 7.0]  # the first is not limited
     guards.commanded(np.array([0.0, 1.0, 4.5]), second)
     assert limited(3 * second, 2.0, -8.0, -9.0) == [1.0, -8.0, -3.5]
     assert guards.limited.tolist() == [True, False, True]
+    # half of 2 N m: of 13.5 N m, 8 may be, which is more
+    assert limited(3 * second, 2.0, -8.0, -9.0, together=True) == [1.0, -3.5, -2.25]
+    assert guards.limited.tolist() == [True, False, True]
+    assert guards.behind == pytest.approx(2.0)  # s: the first has 1 N m to go, at 0.5 N m/s
     assert limited(3 * second, 0.5, 8.0, 0.0) == [0.5, 8.0, 0.0] and not guards.limited.any()
     assert limited(second // 2, 0.5, 8.0, 4.0) == [0.0, 8.0, 4.5]  # a state of before: no change at all
     guards.reset()
