@@ -130,7 +130,7 @@ def _expanded(
 ) -> tuple[Source, ET.Element]:
     """What xacro makes of it; a URDF with elements of xacro that it does not take is left as it is."""
     try:
-        return _parsed(expanded(read, folders, arguments), findings)
+        return _parsed(expanded(read, folders, arguments, findings), findings)
     except ModelError as error:
         if arguments or not is_stray(read):
             raise

@@ -11,15 +11,15 @@ import importlib.util
 import json
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from rbd_dynamics.common.excerpt import shortened
+from rbd_dynamics.common.excerpt import close_names, excerpt, shortened
 from rbd_dynamics.common.extras import needed
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.elements import is_xacro, local_tag
-from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.errors import Findings, ModelError
 
 SECONDS = 60
 MEMORY = 4 * 2**30
@@ -45,8 +45,29 @@ def is_stray(source: Source) -> bool:
     return source.path is not None and source.path.suffix == ".urdf" and b"${" not in content and b"$(" not in content
 
 
-def expanded(source: Source, packages: Mapping[str, Path], arguments: Mapping[str, Any]) -> Source:
-    """The URDF of a xacro; arguments: of `<xacro:arg>`, by name. Raises ModelError."""
+def expanded(
+    source: Source,
+    packages: Mapping[str, Path],
+    arguments: Mapping[str, Any],
+    findings: Findings,
+    *,
+    optional: Collection[str] = (),
+) -> Source:
+    """The URDF of a xacro. Raises ModelError.
+
+    arguments: of `<xacro:arg>`, by name; one that it never asks for and that is not `optional` is a defect.
+    """
+    result, known = _result(source, packages, arguments)
+    for name in arguments:
+        if name not in known and name not in optional:
+            near = close_names(name, known)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"it has: {', '.join(known) or 'none'}"
+            findings.defect(source.where, f"never asks for the argument {excerpt(name)}, which is left out", hint)
+    return result
+
+
+def _result(source: Source, packages: Mapping[str, Path], arguments: Mapping[str, Any]) -> tuple[Source, list[str]]:
+    """The URDF, and the arguments that were asked for."""
     if importlib.util.find_spec("xacro") is None:
         raise ModelError(f"{source.where}: {needed('xacro')}")
     if source.path is not None:
@@ -59,7 +80,9 @@ def expanded(source: Source, packages: Mapping[str, Path], arguments: Mapping[st
         return _run(source, path, packages, arguments)
 
 
-def _run(source: Source, path: Path, packages: Mapping[str, Path], arguments: Mapping[str, Any]) -> Source:
+def _run(
+    source: Source, path: Path, packages: Mapping[str, Path], arguments: Mapping[str, Any]
+) -> tuple[Source, list[str]]:
     import subprocess  # slow to import, and few files are xacro
 
     request = {
@@ -81,7 +104,11 @@ def _run(source: Source, path: Path, packages: Mapping[str, Path], arguments: Ma
         killed = f"it was ended by signal {-done.returncode} (at most {SECONDS} s, {MEMORY >> 30} GiB)"
         reason = lines[-1] if done.returncode > 0 and lines else killed
         raise ModelError(f"{source.where}: xacro: {shortened(reason, 1000)}")
-    return Source(done.stdout, source.where, source.path)
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:  # its expressions may write there
+        raise ModelError(f"{source.where}: xacro: {excerpt(done.stdout[:200])} is on its standard output") from None
+    return Source(answer["text"], source.where, source.path), answer["known"]
 
 
 def _text(value: Any) -> str:

@@ -2,7 +2,8 @@
 """Run by `xacro_files.py` in a process of its own: expands a xacro file. It imports nothing of this package.
 
 Standard input: {"file": path, "arguments": {name: value}, "packages": {name: folder}, "seconds": s, "bytes": n} as
-JSON; standard output: the expanded text. What is wrong ends it with one line on standard error.
+JSON; standard output: {"text": the expanded text, "known": names of arguments that it asked for}. What is wrong ends it
+with one line on standard error.
 """
 
 from __future__ import annotations
@@ -26,12 +27,29 @@ def main() -> None:
     _give_packages(request["packages"])
     import xacro
 
+    arguments = _Asked(request["arguments"])
     try:
-        document = xacro.process_file(request["file"], mappings=request["arguments"])
-        sys.stdout.write(document.toxml())
+        document = xacro.process_file(request["file"], mappings=arguments)
+        json.dump({"text": document.toxml(), "known": sorted(arguments.names)}, sys.stdout)
     except BaseException as error:
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         sys.exit(" ".join(what.split())[:1500])
+
+
+class _Asked(dict[str, str]):
+    """Notes what it is asked for: `<xacro:arg>` asks whether its name is given, `$(arg name)` for the value."""
+
+    def __init__(self, values: dict[str, str]) -> None:
+        super().__init__(values)
+        self.names: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.names.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        self.names.add(name)
+        return super().__getitem__(name)
 
 
 def _give_packages(folders: dict[str, str]) -> None:

@@ -56,6 +56,17 @@ def test_a_command_takes_arguments_and_packages(workspace, words, capsys):
     assert page.is_file()
 
 
+def test_an_argument_that_the_xacro_never_asks_for_is_said(workspace, capsys):
+    path = workspace / "arm.urdf.xacro"
+    given = {"packages": workspace, "arguments": {"mas": 3}}
+    with pytest.warns(rbd.model.ModelWarning, match="never asks for the argument 'mas'.*did you mean 'mass'"):
+        assert rbd.load(path, **given).mass == 4.0
+    with pytest.raises(rbd.ModelError, match="never asks for the argument 'mas'"):
+        rbd.load(path, strict=True, **given)
+    assert main(["check", str(path), "mas:=3", "--packages", str(workspace)]) == 0
+    assert "never asks for the argument 'mas'" in capsys.readouterr().out
+
+
 def test_a_command_without_a_description_takes_no_arguments(capsys):
     assert main(["doctor", "mass:=3"]) == 2
     assert "mass:=3: this command reads no description" in capsys.readouterr().err

@@ -19,7 +19,7 @@ from launch import LaunchContext, LaunchDescription
 from rbd_dynamics.formats.packages import folders_of
 from rbd_dynamics.formats.source import read_file
 from rbd_dynamics.formats.xacro_files import expanded
-from rbd_dynamics.model.errors import ModelError
+from rbd_dynamics.model.errors import Findings, ModelError
 from rbd_dynamics.nodes.interface.every import INTERFACES, interface_of
 from rbd_dynamics.nodes.interface.guard import GuardParameters
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
@@ -241,8 +241,12 @@ def _expanded(value: Mapping[str, str]) -> str:
     if value["tf_prefix"]:
         mappings.setdefault("tf_prefix", value["tf_prefix"])
     folders = [folder for folder in value["packages"].split(os.pathsep) if folder]
+    findings = Findings()
     try:
-        return expanded(read_file(Path(value["xacro"])), folders_of(folders), mappings).text
+        source = read_file(Path(value["xacro"]))
+        text = expanded(source, folders_of(folders), mappings, findings, optional=("tf_prefix",)).text
+        findings.warn_of_defects()
+        return text
     except ModelError as error:
         raise RuntimeError(str(error)) from error
 
