@@ -291,7 +291,7 @@ class Judge:
                 begins = list(dict.fromkeys([*before, *self._lost(stamp)]))
                 if self._is_free(
                     now, stamp
-                ):  # it takes over after one of the last states, wherever it was planned from
+                ):  # wherever it was planned from, it takes over after one of the last states
                     begins = [later for at in begins[:FREE_BEGINS] for later in (at, at + 1)]
                 for at in begins:
                     for present in self._presents(now, at):

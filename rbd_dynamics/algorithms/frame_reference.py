@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from rbd_dynamics.spatial.se3 import ZERO6, Transform, Vec6, ad, add6, twist_to_parent
+from rbd_dynamics.spatial.se3 import IDENTITY, ZERO6, Transform, Vec6, ad, add6, twist_to_parent
 from rbd_dynamics.spatial.so3 import ZERO3
 
 
@@ -41,7 +41,7 @@ class FrameReference(NamedTuple):
         return self.twists(pose, [add6(rate, ad(turned, twist)) for twist, rate in zip(twists, rates)])
 
 
-BODY = FrameReference(lambda pose: pose, lambda twist: ZERO6)
+BODY = FrameReference(lambda pose: IDENTITY, lambda twist: ZERO6)
 WORLD = FrameReference(lambda pose: pose, lambda twist: twist)
 ALIGNED = FrameReference(lambda pose: pose._replace(p=ZERO3), lambda twist: twist[:3] + ZERO3)
 REFERENCES: dict[str, FrameReference] = {"body": BODY, "world": WORLD, "aligned": ALIGNED}

@@ -106,14 +106,18 @@ def urdf_text(
 ) -> str | None:
     """The text of a URDF, of a xacro that which it expands to; None for all other formats, and for what is no XML.
 
-    Parameters as for `load`. Raises ModelError.
+    Parameters as for `load`. Raises ModelError; a ModelWarning names an argument that the xacro never asks for.
     """
     read = read_source(source)
     found = parse_text(read.content, read.where, Findings()) if read.is_xml else None
     if found is None or local_tag(found.root) != "robot":
         return None
     if is_to_expand(read, found.root):
-        return _expanded(read, found.root, folders_of(packages), arguments or {}, Findings())[0].text
+        findings = Findings()
+        text = _expanded(read, found.root, folders_of(packages), arguments or {}, findings)[0].text
+        if arguments:  # else what is wrong is said where the text is read
+            findings.warn_of_defects()
+        return text
     return read.text if isinstance(found.content, bytes) else found.content
 
 

@@ -30,7 +30,7 @@ def is_clearly_physical(rotational: Sym3, mass: float) -> bool:
     """Whether a rotational inertia about the centre of mass is one of mass that extends in all directions.
 
     It is where the second moments of mass, tr(J) 1 / 2 - J, are positive definite (Wensing, Kim and Slotine 2018): the
-    pivots of that matrix, in a twentieth of the time of eigenvalues. False: `Excess` can tell.
+    pivots of that matrix, which need no eigenvalues. False: `Excess` can tell.
     """
     xx, xy, xz, yy, yz, zz = rotational
     half = 0.5 * (xx + yy + zz)

@@ -12,6 +12,7 @@ import pytest
 import rbd_dynamics as rbd
 from rbd_dynamics.cli.program import main
 from rbd_dynamics.formats import check
+from rbd_dynamics.formats.load import urdf_text
 from rbd_dynamics.formats.xacro_script import _give_packages
 
 PARTS = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="base"/><link name="arm"><inertial>
@@ -63,6 +64,8 @@ def test_an_argument_that_the_xacro_never_asks_for_is_said(workspace, capsys):
         assert rbd.load(path, **given).mass == 4.0
     with pytest.raises(rbd.ModelError, match="never asks for the argument 'mas'"):
         rbd.load(path, strict=True, **given)
+    with pytest.warns(rbd.model.ModelWarning, match="never asks for the argument 'mas'"):
+        assert "<robot" in urdf_text(path, **given)  # as replay and the nodes' --urdf read it
     assert main(["check", str(path), "mas:=3", "--packages", str(workspace)]) == 0
     assert "never asks for the argument 'mas'" in capsys.readouterr().out
 
