@@ -289,9 +289,8 @@ class Judge:
             elif change.part == "points" and now is not None:
                 points: Points = change.value
                 begins = list(dict.fromkeys([*before, *self._lost(stamp)]))
-                if self._is_free(
-                    now, stamp
-                ):  # wherever it was planned from, it takes over after one of the last states
+                # wherever it was planned from, it takes over after one of the last states
+                if self._is_free(now, stamp):
                     begins = [later for at in begins[:FREE_BEGINS] for later in (at, at + 1)]
                 for at in begins:
                     for present in self._presents(now, at):
