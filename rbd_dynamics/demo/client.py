@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
@@ -114,6 +114,12 @@ class Client:
 
     def deactivate(self, node: str) -> None:
         self._change_state(node, Transition.TRANSITION_DEACTIVATE)
+
+    def wait_for_active(self, node: str) -> None:
+        """Until it has its robot: with a cold cache of kernels that takes a while."""
+        state, request = f"/{node}/get_state", GetState.Request()
+        active = State.PRIMARY_STATE_ACTIVE
+        self.wait(lambda: self.call(GetState, state, request).current_state.id == active, f"node {node} to be active")
 
     def _change_state(self, node: str, transition: int) -> None:
         request = ChangeState.Request(transition=Transition(id=transition))

@@ -138,6 +138,7 @@ class Demo:
             client.wait_for_joint_states()
             planner = Planner(client, motion, self._robot)
             planner.wait()
+            client.wait_for_active("feedforward")
         with self._step("planner: dynamics services") as note:
             plan = planner.run()
             note(f"{len(planner.checks)} comparisons over {SAMPLES} samples of the motion")
