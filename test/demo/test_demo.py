@@ -27,12 +27,12 @@ from rbd_dynamics.replay import Questions, Recording, analyse
 needs_robot = pytest.mark.skipif("panda" not in robots(), reason="example-robot-data is not installed")
 
 
-def start(folder):
-    """The demo in a process of its own, as a user of a terminal would start it."""
+def start(folder, **more):
+    """The demo in a process of its own, as a user of a terminal would start it. more: of its environment."""
     return subprocess.Popen(
         [sys.executable, "-u", "-m", "rbd_dynamics", "demo", "--short", "--output", str(folder)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT,
-        env={name: value for name, value in os.environ.items() if name != "ROS_DOMAIN_ID"},  # it takes its own
+        env={name: value for name, value in os.environ.items() if name != "ROS_DOMAIN_ID"} | more,  # it takes its own
         preexec_fn=_heed_interrupts,
     )  # fmt: skip
 
@@ -56,9 +56,9 @@ def processes_of(folder):
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """The folder and the output of a demo that has run to its end."""
+    """The folder and the output of a demo that has run to its end, where no kernels are kept yet, as on a new machine."""
     folder = tmp_path_factory.mktemp("demo")
-    demo = start(folder)
+    demo = start(folder, RBD_DYNAMICS_CACHE_DIR=str(tmp_path_factory.mktemp("cache")))
     output, _ = demo.communicate(timeout=900)
     assert demo.returncode == 0, output
     return folder, output
