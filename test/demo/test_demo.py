@@ -56,7 +56,7 @@ def processes_of(folder):
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """The folder and the output of a demo that has run to its end, where no kernels are kept yet, as on a new machine."""
+    """The folder and the output of a whole demo, where no kernels are kept yet, as on a new machine."""
     folder = tmp_path_factory.mktemp("demo")
     demo = start(folder, RBD_DYNAMICS_CACHE_DIR=str(tmp_path_factory.mktemp("cache")))
     output, _ = demo.communicate(timeout=900)
