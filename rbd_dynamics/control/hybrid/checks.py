@@ -114,6 +114,17 @@ class HybridChecks:
                 return f"{names[row]} would be off by {value:.3g} where it is pressed, more than {what} ({most:g})"
         return ""
 
+    @staticmethod
+    def taken_along(way: tuple[float, float], limits: HybridLimits) -> str:
+        """Problem of a change of placements while it presses, by so many m and rad: the same as of a target."""
+        moved, turned = way
+        if moved > limits.reach:
+            return f"tool or task frame would go {moved:.3g} m while it presses, more than reach ({limits.reach:g})"
+        most = min(limits.reach, LARGEST_ANGLE)
+        if turned > most:
+            return f"tool or task frame would turn by {turned:.3g} rad while it presses, more than {most:.3g}"
+        return ""
+
     def step(
         self, out: HybridOutput, felt: Array, limits: HybridLimits, *, approaching: bool, came: Approach | None = None
     ) -> str:

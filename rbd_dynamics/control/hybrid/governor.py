@@ -113,13 +113,17 @@ class TaskGovernor:
         """The task frame is on its way."""
         return self._path is not None
 
+    def way(self, goal: Placement) -> tuple[float, float]:
+        """How far (m) tool and task frame would be moved, and turned (rad)."""
+        return self._now(goal).way(goal, 0.0)
+
     def place(self, goal: Placement, limits: PlacementLimits | None = None) -> None:
         """Tool, task frame and surface are to be elsewhere: at once, or on a way within limits, from rest to rest."""
         if limits is None:
             self._path = None
             self._put(goal)
             return
-        start = Placement.at(self.controller.task, goal, self.controller.constraints)
+        start = self._now(goal)
         lever = LEAST_LEVER
         if self.reachable is not None:
             lever = max(lever, float(np.linalg.norm(self.reachable.theta[~self._turns])))
@@ -140,6 +144,9 @@ class TaskGovernor:
         self._put(path.after(dt))
         if path.over:
             self._path = None
+
+    def _now(self, goal: Placement) -> Placement:
+        return Placement.at(self.controller.task, goal, self.controller.constraints)
 
     def _put(self, placement: Placement) -> None:
         self.controller.renumber(placement.put)

@@ -195,10 +195,12 @@ class NormalEstimator:
         return np.asarray(pose[:3, 3] + pose[:3, :3] @ self._surface_now().placement.p)
 
     def _velocity(self, q: Array, v: Array) -> Array:
-        """Velocity of the point that touches, in the world."""
+        """Velocity of the point that touches, in the world: what friction pulls against, also of a ball that turns."""
         twist = self._robot.jacobian(q, self._surface.frame) @ v
-        rotation = self._robot.pose(q, self._surface.frame)[:3, :3]
-        return np.asarray(rotation @ (twist[3:] + np.cross(twist[:3], self._surface_now().placement.p)))
+        pose, surface = self._robot.pose(q, self._surface.frame), self._surface_now()
+        arm = pose[:3, :3] @ surface.placement.p
+        arm = arm - surface.offset * self._normal_at(self._placement, pose[:3, 3] + arm)
+        return np.asarray(pose[:3, :3] @ twist[3:] + np.cross(pose[:3, :3] @ twist[:3], arm))
 
     def _normal_at(self, placement: Transform, point: Array) -> Array:
         """Outward, of the surface placed there."""

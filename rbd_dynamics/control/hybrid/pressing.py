@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +26,14 @@ from rbd_dynamics.control.hybrid.letting_go import LettingGo
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 from rbd_dynamics.control.hybrid.push import Push
-from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift
+from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift, pressed_by_joints
 from rbd_dynamics.control.hybrid.turns import Turns
 from rbd_dynamics.control.safety.softening import Softening
 
 Array = NDArray[np.float64]
 SUDDEN = 0.003  # s without contact, after which a tool that moves on approaches anew
 PATIENCE = 0.5  # of contact_timeout: after which one that stands does
-BLOW = 0.5  # s, for which a blow may have thrown the arm
+BLOW = 0.5  # s, for which a blow, or what it leant on, may have thrown the arm
 IMPACT = 0.1  # s after contact, in which too large a force is the blow of the approach
 LOOKS = 0.25  # s between two looks at what can be let go
 
@@ -66,7 +67,8 @@ class Pressing:
         self.output: HybridOutput | None = None
         self.checks = HybridChecks(controller, self.unilateral)
         self.letting_go = LettingGo(nv)
-        self.drift, self.turns = SensorDrift(self.unilateral), Turns(controller)
+        self.drift = SensorDrift(partial(pressed_by_joints, controller), self.unilateral)
+        self.turns = Turns(controller)
         self._approach: Approach | None = None
         self._came: Approach | None = None  # the approach by which contact was made
         self._again = False  # the approach is one back to a contact that was lost
@@ -76,7 +78,7 @@ class Pressing:
         self._touching = True  # what cannot be lost
         self._looked = 0.0  # s, since what can be let go was looked at
         self.softening, self.behind = Softening(nv), 0.0
-        self._pressed = np.inf  # s, since contact was made
+        self._pressed = self._leant = np.inf  # s, since contact was made, and since it leant on something else
 
     @property
     def approaching(self) -> bool:
@@ -201,29 +203,31 @@ class Pressing:
             if approach is None
             else push.approaching(approach, before, again=self._again)
         )
-        self._soften(q, v, dt)
+        self._soften(q, v, felt, aside, dt)
         self.output = out = controller.step(
             q, v, step.theta, rate=step.rate, acceleration=step.acceleration, force=pushed.force,
             measured=felt if pushed.felt else None, dt=dt, posture=governor.wanted_posture, approach=pushed.aim,
         )  # fmt: skip
-        self.drift.update(out, felt, self.force, dt, known=pushed.felt)
+        self.drift.update(q, out, felt, self.force, dt, known=pushed.felt)
         problem = self._problem(out, felt, aside)
         self.turns.follow(q, self.checks.turn)
         if not problem and approach is not None:
             problem = approach.step(out.h, out.drift, dt)
         return problem
 
-    def _soften(self, q: Array, v: Array, dt: float) -> None:
-        """Softer gains after a blow, where efforts come late and the arm is fast beside its wanted motion.
+    def _soften(self, q: Array, v: Array, felt: Array, beside: float, dt: float) -> None:
+        """Softer gains where efforts come late and the arm is fast beside its wanted motion.
 
-        Not for long: what leans on a wall needs all of them.
+        Not where it leans on something beside the surface, with more than friction makes: that needs all of them.
         """
         self._pressed += dt
+        leans = beside > self._least + float(felt[self.unilateral].sum())
+        self._leant = 0.0 if leans and not self.approaching and self._pressed > BLOW else self._leant + dt
         reach = self.governor.reachable
         if reach is not None and (self.behind or self.softening.share < 1.0):
             controller = self.controller
             momentum = controller.robot.mass_matrix(q) @ (v - reach.v)
-            behind = self.behind if self.approaching or self._pressed < BLOW else 0.0
+            behind = self.behind if self._leant > BLOW else 0.0
             controller.soften(self.softening.update(momentum, controller.task_damping, dt, behind=behind))
 
     def _look(self, q: Array, v: Array, measured: Array, dt: float, beside: float) -> Approach | None:

@@ -235,9 +235,13 @@ class HybridSupervisor:
         self.reason = "activated anew"
 
     def may_place(self, goal: Placement) -> None:
-        """Raise ValueError where tool and task frame cannot be there: the surface would not be where it is pressed."""
+        """Raise ValueError where tool and task frame cannot be there: the surface would not be where it is pressed, or
+        the tool would be taken along farther than a target may be."""
         if not self.engaged:
             return
+        problem = self.contact.checks.taken_along(self.governor.way(goal), self.limits)
+        if problem:
+            raise ValueError(problem)
         q, v = self._hold.q, self._hold.v
         h = self.controller.robot.constraint_rows(q, v, goal.put(self.controller.constraints)).h
         problem = self.contact.checks.place(h, self.limits, approaching=self.mode == "approach")

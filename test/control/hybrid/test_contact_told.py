@@ -3,21 +3,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers.models.robots import robot_file
+from scipy.spatial.transform import Rotation
 
 from rbd_dynamics.control.hybrid.approach import Approach
 from rbd_dynamics.control.hybrid.contact_sense import ContactSense
 from rbd_dynamics.control.hybrid.contact_watch import ContactWatch, GivingWay
+from rbd_dynamics.control.hybrid.controller import HybridController
+from rbd_dynamics.control.hybrid.gains import HybridGains
 from rbd_dynamics.control.hybrid.law import STUCK, moves
 from rbd_dynamics.control.hybrid.limits import HybridLimits
-from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift
+from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift, pressed_by_joints
+from rbd_dynamics.control.hybrid.task import HybridTask
+from rbd_dynamics.model.urdf import load_urdf
+from rbd_dynamics.robot import Robot
 
 MS = 1e-3
 LIMITS = HybridLimits()
 ROWS = np.array([True])
+GAINS = HybridGains(kp=1200.0, kd=70.0, task_ki=8.0, ki=15.0, normal_damping=30.0)
 
 
 class Felt:
@@ -43,7 +52,7 @@ class Felt:
 @pytest.mark.parametrize("noise", [0.1, 1.0, 2.0, 5.0])
 def test_noise_is_no_contact_and_what_is_above_it_is(noise):
     felt = Felt(noise, np.random.default_rng(5))
-    assert not any(felt.touches(0.0) for _ in range(8000))
+    assert not any(felt.touches(0.0) for _ in range(5000))
     assert felt.sense.least == pytest.approx(5.0 * noise / 3.0, rel=0.35)  # five of what is left by 5 ms of smoothing
     force, steps = max(2.0 * LIMITS.contact_force, 2.5 * felt.sense.least), 0
     while not felt.touches(force):
@@ -53,13 +62,14 @@ def test_noise_is_no_contact_and_what_is_above_it_is(noise):
 
 def standing(drift, seconds=6.0, friction=0.0, moved=False):
     """What is told where a sensor drifts by so much, N/s, while a tool presses with 10 N by what is felt."""
-    watch, rng, wanted = SensorDrift(ROWS), np.random.default_rng(2), np.array([10.0])
+    watch = SensorDrift(lambda q, tau: -tau, ROWS)  # of one joint that presses
+    rng, wanted, q = np.random.default_rng(2), np.array([10.0]), np.zeros(1)
     for k in range(round(seconds / MS)):
         zero = drift * k * MS
         rate = np.array([0.05]) if moved and k % 2000 > 500 else np.zeros(1)
         pushed = wanted[0] - zero + friction * (1.0 if k % 4000 > 2000 else -1.0) * moved
-        out = SimpleNamespace(force=np.array([pushed]), drift=2e-4 * rng.standard_normal(1), rate=rate)
-        watch.update(out, wanted + 0.2 * rng.standard_normal(1), wanted, MS, known=True)
+        out = SimpleNamespace(tau=np.array([-pushed]), drift=2e-4 * rng.standard_normal(1), rate=rate)
+        watch.update(q, out, wanted + 0.2 * rng.standard_normal(1), wanted, MS, known=True)
     return watch.told
 
 
@@ -71,6 +81,35 @@ def test_a_sensor_that_drifts_is_told_while_the_tool_stands():
 
 def test_friction_that_changes_sides_with_the_motion_is_no_drift():
     assert standing(0.0, seconds=12.0, friction=4.0, moved=True) == 0.0
+
+
+@pytest.mark.parametrize("name", ["ur5_robot", "panda"])
+def test_what_an_integral_pushes_along_the_surface_is_no_drift_of_the_sensor(name):
+    """Friction holds a tool 0.1 mm beside its target, and the noise of velocities hides that it is stuck. The plant is
+    the balance of forces: what joint torques press with is what is felt."""
+    robot = Robot(load_urdf(robot_file(name), locked={} if name == "ur5_robot" else {"panda_finger_joint1": 0.0}))
+    nv = robot.model.nv
+    q = np.array([0.0, -1.2, 1.9, -2.2, -1.57, 0.3] if nv == 6 else [0.0, -0.4, 0.1, -2.3, 0.2, 2.0, 0.8])
+    frame = "tool0" if nv == 6 else "panda_hand_tcp"
+    pose = robot.pose(q, frame)
+    rpy = tuple(float(x) for x in Rotation.from_matrix(pose[:3, :3]).as_euler("xyz"))
+    task = HybridTask(frame, task_position=tuple(float(x) for x in pose[:3, 3]), task_orientation=rpy)
+    constraints, moved = task.sets(robot.model)
+    controller, rng = HybridController(robot, constraints, moved, gains=GAINS), np.random.default_rng(0)
+    watch = SensorDrift(partial(pressed_by_joints, controller), ROWS)
+    J, weight = robot.jacobian(q, frame)[[5, 0, 1, 2, 3, 4]], robot.gravity(q)  # the tool's axes are the task frame's
+    felt, commanded, wanted = np.array([10.0]), [], np.array([10.0])
+    aside = np.array([0.0, 0.0, 0.0, 1e-4, 1e-4])
+    for _ in range(5000):
+        v = np.linalg.lstsq(J, np.concatenate([[0.0], 4e-4 * rng.standard_normal(5)]), rcond=None)[0]
+        out = controller.step(q, v, -aside, force=wanted, measured=felt, dt=MS)
+        f = np.linalg.lstsq(J.T, weight - out.tau, rcond=None)[0]
+        felt = f[:1] + 0.05 * rng.standard_normal(1)
+        commanded.append(float(out.force[0]))
+        watch.update(q, out, felt, wanted, MS, known=True)
+    np.testing.assert_allclose(pressed_by_joints(controller, q, out.tau), f[:1], atol=1e-9)
+    assert abs(commanded[-1] - commanded[1000]) > 2.0  # it does find its way into the force
+    assert watch.told == 0.0
 
 
 def test_the_integral_stands_where_friction_holds_the_tool_near_its_target():

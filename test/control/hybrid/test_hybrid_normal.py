@@ -38,8 +38,9 @@ class Felt:
         self.estimator = NormalEstimator(self.supervisor, pressing.TOOL, options=OPTIONS)
         self.R = self.robot.pose(self.q, pressing.TOOL)[:3, :3]
 
-    def update(self, force, velocity=(0.0, 0.0, 0.0), dt=PERIOD):
-        twist = np.concatenate([np.zeros(3), self.R.T @ velocity])
+    def update(self, force, velocity=(0.0, 0.0, 0.0), dt=PERIOD, turning=(0.0, 0.0, 0.0)):
+        """velocity: of the ball's centre, where the tool's frame is."""
+        twist = np.concatenate([self.R.T @ turning, self.R.T @ velocity])
         v = np.linalg.pinv(self.robot.jacobian(self.q, pressing.TOOL)) @ twist
         wrench = np.concatenate([np.zeros(3), self.R.T @ force])
         return self.estimator.update(self.q, v, wrench, dt)
@@ -71,6 +72,17 @@ def test_it_turns_to_what_is_felt_whatever_the_friction_is_no_faster_than_allowe
     assert felt.slide(wanted, friction) and not felt.slide(wanted, friction)
     np.testing.assert_allclose(felt.estimator.normal, wanted, atol=1e-6)
     assert math.degrees(felt.estimator.tilt) == pytest.approx(5.0, abs=1e-4)
+
+
+def test_friction_pulls_against_the_point_that_touches_also_where_the_tool_turns():
+    """The centre of its ball moves along x, and the ball turns: what slips goes aslant, and friction with it."""
+    felt, turning, moving = Felt(), np.array([-1.5, 0.0, 0.0]), np.array([0.008, 0.0, 0.0])
+    radius = felt.estimator._surface_now().offset
+    slip = moving + np.cross(turning, -radius * UP)
+    assert radius > 0.0 and angle(slip, moving) > 1.0
+    for _ in range(5):
+        assert not felt.update(10.0 * (UP - 0.3 * slip / np.linalg.norm(slip)), moving, turning=turning)
+    assert angle(felt.estimator.normal, UP) < 1e-6
 
 
 def test_it_turns_no_farther_than_its_bound():

@@ -86,6 +86,19 @@ def test_targets_that_jump_anywhere_ask_no_joint_for_more_than_it_has(numbers):
             before, speed_before = reach.q.copy(), speed
 
 
+def test_a_target_that_jumps_back_meanwhile_turns_the_motion_no_faster_than_it_sets_out():
+    """As where an estimated normal turns the task frame to and fro: the way that is left points back at once."""
+    reach, target = at_start(), np.array([0.01, 0.0, 0.0, 0.0, 0.004])
+    weights, before, hardest = np.array([0.5, 0.5, 0.5, 1.0, 1.0]), np.zeros(5), 0.0
+    for k in range(200):
+        step = reach.follow(target if k < 40 and k // 5 % 2 else -target, np.zeros(1), DT, POSTURE)
+        if np.linalg.norm(step.rate) > np.linalg.norm(before) or step.rate @ before < 0.0:
+            hardest = max(hardest, np.linalg.norm(weights * (step.rate - before)) / DT)
+        before = step.rate.copy()
+    assert hardest < 1.05 * 5.0
+    np.testing.assert_allclose(step.theta, -target, atol=1e-5)
+
+
 @pytest.mark.parametrize("speed", [0.05, 0.5])
 def test_it_stops_in_front_of_a_stretched_arm_and_comes_back(speed):
     robot, _, _ = arm()
