@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.pressing import tables
+from campaigns.pressing.arms import model_of
 from campaigns.pressing.campaign import LAWS, many
 from campaigns.pressing.classes import CLASSES, LETTERS, case_of
-from campaigns.pressing.judge import UNITS, impacts, verdict
+from campaigns.pressing.judge import UNITS, impacts, let_go_by_friction, verdict
 from campaigns.pressing.picture import draw
 from campaigns.pressing.runs import Record, run
 
@@ -76,6 +77,9 @@ def one(name: str, seed: int, number: int, law: str, picture: Path | None = None
     print(f"{name} {number}: {json.dumps(case.told(), default=str)}")
     blow, wall = impacts(case, record.scene)
     print(f"effective mass {record.scene.mass:.3g} kg, unavoidable blow {blow:.3g} N, at a wall {wall:.3g} N")
+    freed, tool = let_go_by_friction(record)
+    share = (freed / model_of(case.arm).velocity_limit).max()
+    print(f"what friction let go of cannot be helped: {share:.3g} of a velocity limit, {tool:.3g} m/s of the tool")
     tell(record)
     for bound, each in found.bounds.items():
         unit, factor = UNITS[bound]

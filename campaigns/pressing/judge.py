@@ -81,12 +81,16 @@ def verdict(record: Record) -> Verdict:
     bounds["force"] = Found(float(record.forces[:, 0].max()), most + blow)
     if case.wall is not None:
         bounds["wall force"] = Found(float(record.forces[:, 1].max()), most + wall_blow)
-    bounds["joint speed"] = Found(float((np.abs(record.v) / model.velocity_limit).max()), 1.0)
+    freed, tool_freed = let_go_by_friction(record)
+    unhelped = float((freed / model.velocity_limit).max())
+    bounds["joint speed"] = Found(float((np.abs(record.v) / model.velocity_limit).max()), max(1.0, unhelped))
     bounds["torque"] = Found(float((np.abs(record.tau) / model.effort_limit).max()), 1.0 + 1e-9)
     beyond = np.maximum(record.q - model.upper, model.lower - record.q).max()
     bounds["joint position"] = Found(max(0.0, float(beyond)), JOINT)
     speed = np.linalg.norm(np.diff(record.position, axis=0), axis=1) / PERIOD
-    bounds["tool speed"] = Found(float(speed.max()), max(TOOL_SPEED, let_loose(record), thrown(case, scene)))
+    bounds["tool speed"] = Found(
+        float(speed.max()), max(TOOL_SPEED, let_loose(record, tool_freed), thrown(case, scene))
+    )
     bounds["lost contact"], bounds["fall"], bounds["unsaid"] = _lost(record)
     held, still = _held(record, speed)
     bounds["held"], bounds["still"] = held, still
@@ -114,13 +118,32 @@ def _meeting(case: Case) -> float:
     return case.approach + 2.0 * math.pi * case.swing[0] * case.swing[1] + abs(case.surface_speed)
 
 
-def let_loose(record: Record) -> float:
-    """m/s that cannot be helped at an edge: what friction held back is free, and what was pressed in springs back."""
+def let_go_by_friction(record: Record) -> tuple[Array, float]:
+    """Joint speeds (joints), and the tool's (m/s), that cannot be helped where a contact's force falls.
+
+    The friction that it made is gone before any effort answers.
+    """
+    case, scene = record.case, record.scene
+    joints, tool = np.zeros(record.v.shape[1]), 0.0
+    for forces, freed in zip(record.forces.T, (scene.freed, scene.wall_freed)):
+        impulse = case.friction * _fallen(forces) * REACTION
+        joints, tool = joints + impulse * freed.joints, tool + impulse * freed.tool
+    return joints, tool
+
+
+def _fallen(forces: Array) -> float:
+    """N, by which a force falls at most within the time that an answer takes."""
+    periods = round(REACTION / PERIOD)
+    before = np.lib.stride_tricks.sliding_window_view(forces, min(periods + 1, len(forces)))
+    return float((before.max(axis=1) - before[:, -1]).max())
+
+
+def let_loose(record: Record, freed: float) -> float:
+    """m/s that cannot be helped: what friction held back (freed), and at an edge what was pressed in springs back."""
     case, scene = record.case, record.scene
     if case.edge is None:
-        return 0.0
+        return case.slide + freed
     force = float(record.forces[:, 0].max())
-    freed = case.friction * force * REACTION / scene.wall_mass
     return case.slide + math.hypot(freed, force / math.sqrt(case.stiffness * scene.wall_mass))
 
 

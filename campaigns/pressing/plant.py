@@ -131,9 +131,15 @@ class PressedArm(Plant):
         """m/s of the tool's point (3, in the world) for each N s along a direction of the world."""
         J = np.zeros((3, self.model.nv))
         J[:, self._v] = self.jacobian()
-        row, solved = np.asarray(direction) @ J, np.zeros((1, self.model.nv))
-        mujoco.mj_solveM(self.model, self.data, solved, row.reshape(1, -1))
-        return np.asarray(J @ solved[0])
+        return np.asarray(J[:, self._v] @ self.solve(np.asarray(direction) @ J[:, self._v]))
+
+    def solve(self, efforts: Array) -> Array:
+        """Accelerations (joints, or joints and columns) that efforts make of an arm at rest, without its weight."""
+        given = np.atleast_2d(efforts.T)
+        rows, solved = np.zeros((len(given), self.model.nv)), np.zeros((len(given), self.model.nv))
+        rows[:, self._v] = given
+        mujoco.mj_solveM(self.model, self.data, solved, rows)
+        return np.asarray(solved[:, self._v].T.reshape(efforts.shape))
 
     def jacobian(self) -> Array:
         """(3, joints) of the tool's point, in the world."""

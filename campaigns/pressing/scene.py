@@ -22,11 +22,29 @@ Array = NDArray[np.float64]
 DAMPING_RATIO = 0.05  # of contacts
 
 
+class Freed(NamedTuple):
+    """What friction that lets go makes of an arm, for each 1 N s, along the worst direction of a surface: joint speeds
+    (joints) and the speed of the tool's point, m/s."""
+
+    joints: Array
+    tool: float
+
+    @classmethod
+    def of(cls, plant: PressedArm, normal: Array) -> Freed:
+        """Of a surface with that outward normal, where the ball touches it."""
+        moving, turning = np.split(plant.whole_jacobian(), 2)
+        touching = moving + np.cross(turning.T, -BALL * normal).T
+        along = np.linalg.svd(normal.reshape(1, 3))[2][1:]
+        answers = plant.solve((along @ touching).T)
+        return cls(np.linalg.norm(answers, axis=1), float(np.linalg.norm(moving @ answers, ord=2)))
+
+
 class Scene(NamedTuple):
     """axes: of the surface as it is told, in the world; z is the normal. rows: of the task along its x and y.
 
     touch: the point that would be touched first. mass, wall_mass: kg, effective, along the normal and along x. thrown,
     wall_thrown: how fast the tool is after a blow along these, for each 1 m/s before it: it is thrown aside as well.
+    freed, wall_freed: what friction does that lets go.
     """
 
     plant: PressedArm
@@ -38,6 +56,8 @@ class Scene(NamedTuple):
     wall_mass: float
     thrown: float
     wall_thrown: float
+    freed: Freed
+    wall_freed: Freed
 
 
 def scene_of(case: Case) -> Scene:
@@ -57,12 +77,14 @@ def scene_of(case: Case) -> Scene:
     touch = plant.position - (BALL + case.height) * normal
     mass, wall_mass = plant.effective_mass(normal), plant.effective_mass(axes[:, 0])
     thrown = tuple(_thrown(plant, each) for each in (normal, axes[:, 0]))
+    freed = tuple(Freed.of(plant, each) for each in (normal, -axes[:, 0]))
     about = math.cos(case.tilted_about) * axes[:, 0] + math.sin(case.tilted_about) * axes[:, 1]
     real = Rotation.from_rotvec(case.tilt * about).as_matrix() @ axes
     plant.touch(*_surfaces(case, real, axes, touch, mass, wall_mass))
     plant.reset(np.array(case.q))
     told = _surface(replace(case, edge=None), axes, touch, mass)
-    return Scene(plant, _params(case, plant.rotation, axes, touch, point), axes, touch, told, mass, wall_mass, *thrown)
+    params = _params(case, plant.rotation, axes, touch, point)
+    return Scene(plant, params, axes, touch, told, mass, wall_mass, *thrown, *freed)
 
 
 def _thrown(plant: PressedArm, direction: Array) -> float:

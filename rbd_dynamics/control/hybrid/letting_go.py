@@ -2,7 +2,8 @@
 """The force that can be let go in time where contact is lost, so that the tool does not go far.
 
 Efforts fall no faster than their rates allow, and actuators follow late; meanwhile a force F moves a mass m by F / m.
-How far that leads is reckoned joint by joint, with what the law answers, until the tool stands.
+How far that leads is reckoned joint by joint, with what the law answers, until the tool stands. What friction holds is
+free at once, too: a wrist that weighs little is fast before any effort answers (`HeldByFriction`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ LONGEST = 200  # steps
 HALVINGS = 7
 SINGULAR = 1e-7  # of the largest mobility
 LOST = 0.08  # s: a lost contact goes no farther than `normal_speed` does in that time
+THROWN = 0.5  # of a joint's velocity limit: what friction that lets go may make of it
+KEPT = 0.98  # of how much friction holds is kept from one look to the next: it comes and goes
 
 
 def way_of(
@@ -173,3 +176,20 @@ class LettingGo:
         self._found[:] = most, LOST * normal_speed, 0.0
         self._bound.run()
         return float(self._found[0])
+
+
+class HeldByFriction:
+    """The force with which no joint is thrown where friction lets go, as it holds more the harder the tool presses."""
+
+    def __init__(self) -> None:
+        self._each = 0.0  # 1/N: share of what joints may come to
+
+    def largest(self, M: Array, efforts: Array, force: float, speeds: Array, late: float) -> float:
+        """N, for what is felt now.
+
+        M (nv, nv): of the robot. efforts (nv): on the joints, of what is felt beside a force, N. speeds (nv): limits.
+        late: s, from what happens to the efforts that answer it.
+        """
+        thrown = late * np.abs(np.linalg.solve(M, efforts)) / (THROWN * speeds)
+        self._each = max(KEPT * self._each, float(thrown.max()) / force)
+        return 1.0 / self._each if self._each > 0.0 else math.inf

@@ -22,7 +22,7 @@ from rbd_dynamics.control.hybrid.contact_watch import ContactWatch, GivingWay
 from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
 from rbd_dynamics.control.hybrid.governor import TaskGovernor
 from rbd_dynamics.control.hybrid.hold import FreeMotion, inertia_of
-from rbd_dynamics.control.hybrid.letting_go import LettingGo
+from rbd_dynamics.control.hybrid.letting_go import HeldByFriction, LettingGo
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 from rbd_dynamics.control.hybrid.push import Push
@@ -35,7 +35,9 @@ SUDDEN = 0.003  # s without contact, after which a tool that moves on approaches
 PATIENCE = 0.5  # of contact_timeout: after which one that stands does
 BLOW = 0.5  # s, for which a blow, or what it leant on, may have thrown the arm
 IMPACT = 0.1  # s after contact, in which too large a force is the blow of the approach
-LOOKS = 0.25  # s between two looks at what can be let go
+FELT = 2.5  # times what tells contact from none: so much is pressed whatever friction holds
+LEANS = 0.3  # of the force: a tool that feels more beside it leans on something
+LOOKS, LOOKS_AT_FRICTION = 0.25, 0.05  # s between two looks at what can be let go
 
 
 class Pressing:
@@ -66,7 +68,7 @@ class Pressing:
         self.tared = False
         self.output: HybridOutput | None = None
         self.checks = HybridChecks(controller, self.unilateral)
-        self.letting_go = LettingGo(nv)
+        self.letting_go, self._friction = LettingGo(nv), HeldByFriction()
         self.drift = SensorDrift(partial(pressed_by_joints, controller), self.unilateral)
         self.turns = Turns(controller)
         self._approach: Approach | None = None
@@ -76,7 +78,8 @@ class Pressing:
         self._sense, self._giving = ContactSense(), GivingWay()
         self._leaves = np.flatnonzero(self.unilateral).tolist()
         self._touching = True  # what cannot be lost
-        self._looked = 0.0  # s, since what can be let go was looked at
+        self._looked = self._felt_friction = 0.0  # s, since what can be let go was looked at
+        self._in_time = self.bound.copy()  # of it, without friction
         self.softening, self.behind = Softening(nv), 0.0
         self._pressed = self._leant = np.inf  # s, since contact was made, and since it leant on something else
 
@@ -107,7 +110,8 @@ class Pressing:
             if wanted > most and not self.approaching:
                 found.append(
                     f"{name} = {wanted:.3g} is wanted, but {most:.3g} pressed: of more the tool could not let go in "
-                    "time where contact is lost (actuator_bandwidth, effort_rate_limits, rotors, normal_speed)"
+                    "time where contact or friction is lost (actuator_bandwidth, effort_rate_limits, rotors, "
+                    "normal_speed)"
                 )
         if self.drift.told:
             found.append(
@@ -135,7 +139,7 @@ class Pressing:
         self._contact.begin(out.h)
         self._push.begin()
         self.drift.begin()
-        self._giving = GivingWay()
+        self._giving, self._friction = GivingWay(), HeldByFriction()
         self._looked = np.inf
 
     def end(self) -> None:
@@ -181,7 +185,7 @@ class Pressing:
         """Find `output` for a state. Why it may not go on; empty if it may. Raises ArithmeticError."""
         controller, governor = self.controller, self.governor
         aside = 0.0 if beside is None else beside.force
-        approach = self._look(q, v, measured, dt, aside)
+        approach = self._look(q, v, measured, dt, beside)
         felt = measured - self.offset
         if approach is None:
             change = self.limits.force_rate * dt
@@ -218,10 +222,10 @@ class Pressing:
     def _soften(self, q: Array, v: Array, felt: Array, beside: float, dt: float) -> None:
         """Softer gains where efforts come late and the arm is fast beside its wanted motion.
 
-        Not where it leans on something beside the surface, with more than friction makes: that needs all of them.
+        Not where it leans on something beside the surface, or friction holds it: that needs all of them.
         """
         self._pressed += dt
-        leans = beside > self._least + float(felt[self.unilateral].sum())
+        leans = beside > self._least + LEANS * float(felt[self.unilateral].sum())
         self._leant = 0.0 if leans and not self.approaching and self._pressed > BLOW else self._leant + dt
         reach = self.governor.reachable
         if reach is not None and (self.behind or self.softening.share < 1.0):
@@ -230,8 +234,8 @@ class Pressing:
             behind = self.behind if self._leant > BLOW else 0.0
             controller.soften(self.softening.update(momentum, controller.task_damping, dt, behind=behind))
 
-    def _look(self, q: Array, v: Array, measured: Array, dt: float, beside: float) -> Approach | None:
-        """Whether it touches, touches no more, or yet. The approach that goes on. beside: as for `_problem`."""
+    def _look(self, q: Array, v: Array, measured: Array, dt: float, beside: Beside | None) -> Approach | None:
+        """Whether it touches, touches no more, or yet. The approach that goes on. beside: what is felt there."""
         approach, out = self._approach, self.output
         if out is None:
             return approach
@@ -250,9 +254,13 @@ class Pressing:
             self._looked += dt
             if self._looked >= LOOKS:
                 self._look_at_what_can_be_let_go(q, v)
+            self._felt_friction += dt
+            if beside is not None and self._felt_friction >= LOOKS_AT_FRICTION:
+                self._look_at_friction(q, measured, beside)
             self._approach_again(q, v, measured)
         elif self._again:
-            self._contact.update(False, out.h, dt, aside=beside > 2.0 * self._least)
+            aside = beside is not None and beside.force > 2.0 * self._least
+            self._contact.update(False, out.h, dt, aside=aside)
         return self._approach
 
     def _look_at_what_can_be_let_go(self, q: Array, v: Array) -> None:
@@ -263,7 +271,20 @@ class Pressing:
         most = letting_go.bounds(
             self.controller, q, v, self.unilateral, limits.normal_speed, limits.largest_force, added
         )
-        self.bound[self.unilateral] = np.maximum(most, limits.contact_force)[self.unilateral]
+        self._in_time[self.unilateral] = np.maximum(most, limits.contact_force)[self.unilateral]
+        self.bound[:] = self._in_time
+
+    def _look_at_friction(self, q: Array, measured: Array, beside: Beside) -> None:
+        """Press with no more than friction may let go of: what is felt beside the surface counts as that."""
+        self._felt_friction, controller = 0.0, self.controller
+        pressed = float((measured - self.offset)[self.unilateral].sum())
+        if pressed < 2.0 * self._least or not self.limits.normal_speed:
+            return
+        held = self._friction.largest(
+            controller.robot.mass_matrix(q), beside.efforts, pressed, controller.velocity_limits,
+            controller.reaction_time + self.letting_go.lag,
+        )  # fmt: skip
+        self.bound[:] = np.minimum(self._in_time, np.where(self.unilateral, max(held, FELT * self._least), np.inf))
 
     def _begin_to_press(self, approach: Approach, measured: Array) -> None:
         """Contact: what the sensor read before is its zero, and what the model lacked stays compensated."""

@@ -100,7 +100,7 @@ def test_no_more_is_pressed_than_the_drives_can_let_go_and_that_is_said(rig):
     """By default they take 1000 N m/s, and are taken for ones of 30 Hz."""
     put(rig, desired_force=[45.0])
     rig.run(2.2)
-    rig.diagnosed("of more the tool could not let go in time where contact is lost (actuator_bandwidth")
+    rig.diagnosed("of more the tool could not let go in time where contact or friction is lost (actuator_bandwidth")
     assert 30.0 < min(rig.forces[-50:]) and np.ptp(rig.forces[-50:]) < 0.5
 
 
@@ -184,9 +184,7 @@ def test_a_motion_beyond_the_arms_reach_stops_in_front_and_the_force_is_held(rig
     rig.move((0.5, 0.0, 0.0), (4.5, 0.6, 0.0))
     shares, places = watched(rig, 5.5)
     assert shares.max() < 0.95
-    # as the motion ends 50 mm off, efforts change at each joint's own rate, which the surface may feel for some ms
-    forces = np.array(rig.forces)
-    assert 5.0 < forces.min() and forces.max() < 15.0 and np.sum(np.abs(forces - 10.0) > 3.0) < 10
+    assert 7.0 < min(rig.forces) and max(rig.forces) < 13.0
     assert np.ptp(places[-500:], axis=0).max() < 1e-3  # it stands
     assert any(text in rig.node.log for text in ("singular posture", "is at its limit")), rig.node.log[-3000:]
     put(rig, path_tolerance=[0.1])
