@@ -144,6 +144,7 @@ def let_loose(record: Record, freed: float) -> float:
     if case.edge is None:
         return case.slide + freed
     force = float(record.forces[:, 0].max())
+    freed = max(freed, case.friction * force * REACTION / scene.wall_mass)
     return case.slide + math.hypot(freed, force / math.sqrt(case.stiffness * scene.wall_mass))
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from rigs.compliant_plant import CompliantPlant, Surroundings
 from campaigns.pressing.arms import ARMS, model_of, robot_of
 from campaigns.pressing.cases import Case, Event
 from campaigns.pressing.classes import CLASSES, case_of
-from campaigns.pressing.judge import verdict
+from campaigns.pressing.judge import REACTION, let_go_by_friction, verdict
 from campaigns.pressing.plant import BALL, Imperfections, PressedArm
 from campaigns.pressing.runs import Record, Stop, run
 from campaigns.pressing.scene import scene_of
@@ -200,6 +201,27 @@ def test_a_surface_that_comes_takes_a_held_arm_along_and_one_that_has_gone_does_
     forces = pushed.forces.copy()
     forces[510:] = 0.0
     assert verdict(pushed._replace(forces=forces)).bounds["held"].bad
+
+
+def test_what_friction_lets_go_of_is_what_a_torque_that_nothing_answers_makes():
+    """A Kinova's wrist without rotors, by the library's own dynamics; where no contact falls, nothing is let go."""
+    case = replace(STANDING, arm="kinova", q=ARMS["kinova"].q, friction=0.6, force=10.0, imperfect=EXACT)
+    record, robot, arm = standing(case), robot_of("kinova"), ARMS["kinova"]
+    assert let_go_by_friction(record)[1] == 0.0
+    limits = model_of("kinova").velocity_limit
+    assert wrong_in(verdict(changed(record, "v", 1.1 * limits[0]))) == {"joint speed"}
+
+    q, axes = np.array(case.q), record.scene.axes
+    R, J = robot.pose(q, arm.tool)[:3, :3], robot.jacobian(q, arm.tool)
+    moving, turning = R @ J[3:], R @ J[:3]
+    touching = moving + np.cross(turning.T, -BALL * axes[:, 2]).T
+    M = robot.mass_matrix(q)
+    worst = [np.linalg.solve(M, touching.T @ (math.cos(a) * axes[:, 0] + math.sin(a) * axes[:, 1]))
+             for a in np.linspace(0.0, math.pi, 721)]  # fmt: skip
+    impulse = 0.6 * 10.0 * REACTION
+    joints, tool = let_go_by_friction(sinking(record, 600, 640, -0.001))
+    np.testing.assert_allclose(joints, impulse * np.abs(worst).max(axis=0), rtol=2e-3)
+    assert tool == pytest.approx(impulse * max(np.linalg.norm(moving @ v) for v in worst), rel=2e-3)
 
 
 @pytest.mark.parametrize("name", CLASSES)

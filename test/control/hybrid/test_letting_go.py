@@ -10,7 +10,7 @@ import pytest
 
 from rbd_dynamics.control.hybrid import letting_go
 from rbd_dynamics.control.hybrid.approach import fastest_approach
-from rbd_dynamics.control.hybrid.letting_go import LOST, STEP, UNSEEN, Answer, LettingGo
+from rbd_dynamics.control.hybrid.letting_go import KEPT, LOST, STEP, THROWN, UNSEEN, Answer, HeldByFriction, LettingGo
 from rbd_dynamics.control.hybrid.normal_speed import BRAKING
 
 MASS, LEVER, DAMPING, SPEED = 3.0, 0.4, 30.0, 0.05  # kg, m, 1/s, m/s
@@ -54,6 +54,18 @@ def test_efforts_that_fall_slowly_leave_what_they_push_meanwhile():
 def test_it_is_never_more_than_is_asked_and_without_a_bound_all_of_it():
     assert largest(1000.0, most=2.0) == 2.0
     assert LettingGo(1).largest(one_joint(), 0.0, 50.0) == 50.0
+
+
+def test_no_joint_is_thrown_by_friction_that_lets_go():
+    """Two joints in closed form: a torque mu F r is free for T, and makes mu F r T / I of a joint's speed."""
+    inertias, arms, speeds, late = np.array([5e-4, 2.0]), np.array([0.05, 0.5]), np.array([3.0, 3.0]), 0.015
+    felt, friction = 10.0, 0.6
+    held = HeldByFriction()
+    most = held.largest(np.diag(inertias), friction * felt * arms, felt, speeds, late)
+    assert friction * most * arms[0] * late / inertias[0] == pytest.approx(THROWN * speeds[0], rel=1e-12)
+    later = held.largest(np.diag(inertias), np.zeros(2), felt, speeds, late)  # friction comes and goes
+    assert later == pytest.approx(most / KEPT, rel=1e-12)
+    assert HeldByFriction().largest(np.diag(inertias), np.zeros(2), felt, speeds, late) == math.inf
 
 
 def test_machine_code_and_python_agree(monkeypatch):
