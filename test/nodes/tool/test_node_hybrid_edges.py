@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 
 import numpy as np
@@ -12,7 +13,7 @@ from helpers.nodes.ros_nodes import needs_ros, wait_until
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
-from helpers.nodes.pressing_rig import pressing_node, start  # noqa: E402
+from helpers.nodes.pressing_rig import PARAMETERS, pressing_node, start  # noqa: E402
 
 pytestmark = [
     *needs_ros,
@@ -88,9 +89,12 @@ def test_a_task_frame_that_is_moved_takes_the_tool_along_within_the_limits(rig):
     assert 7.0 < min(rig.forces) and max(rig.forces) < 13.0
 
 
-def test_a_surface_that_would_not_be_where_it_is_pressed_is_refused(rig):
+def test_a_place_where_the_surface_or_the_tool_would_not_be_is_refused(rig):
     x, y, z = rig.place
     assert "press_tolerance" in refused(rig, task_position=[x, y, z + 0.05])
+    # nor is the tool taken along to where no target may be
+    assert "turn by 3.14 rad while it presses, more than 0.5" in refused(rig, task_orientation=[0.0, 0.0, math.pi])
+    assert "would go 0.6 m while it presses" in refused(rig, task_position=[x - 0.6, y, z])
     del rig.forces[:]
     rig.run(0.2)
     np.testing.assert_allclose(rig.forces, 10.0, rtol=0.05)
@@ -242,3 +246,26 @@ def test_what_is_deactivated_and_activated_while_it_presses_holds_and_may_press_
     assert rig.engage().success
     rig.run(1.5)
     np.testing.assert_allclose(rig.forces[-50:], 10.0, rtol=0.05)
+
+
+def test_another_description_lets_the_force_fade_and_holds(rig):
+    """With 0.1 g more at the hand: the force fell to nothing within 42 ms before, and the tool was at 0.14 m/s."""
+    text = PARAMETERS["robot_description"]
+    hand = re.search(r'<link name="panda_hand">.*?<mass value="([0-9.]+)"', text, re.DOTALL)
+    heavier = text[: hand.start(1)] + str(float(hand[1]) + 1e-4) + text[hand.end(1) :]
+    put(rig, robot_description=heavier)
+    held = f"[{rig.node.name}]: hold"
+    said, place = rig.node.log.count(held), [rig.plant.data.body(pressing.TOOL).xpos.copy()]
+    for _ in range(400):  # it is built aside meanwhile
+        time.sleep(0.02)
+        rig.step()
+        if rig.node.log.count("back to holding"):
+            break
+    begun = len(rig.forces)
+    for _ in range(700):
+        rig.step()
+        place.append(rig.plant.data.body(pressing.TOOL).xpos.copy())
+    forces, speeds = np.array(rig.forces[begun:]), np.linalg.norm(np.diff(place, axis=0), axis=1)[1:] / 1e-3
+    assert (forces > 10.0 - 20.0 * 1e-3 * (np.arange(700) + 20) - 0.5).all() and forces[600:].max() < 0.5
+    assert speeds.max() < 0.02 and rig.node.log.count(held) >= said
+    put(rig, robot_description=text)
