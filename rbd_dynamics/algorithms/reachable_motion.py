@@ -231,14 +231,12 @@ def reachable_rows_step(
     left = [w * (b - x) for w, b, x in zip(targets.weights[m:], targets.before, here.position[m:])]
     late = sqrt(dot(left, left) + TINY)
     moved = [w * (b - a) * reciprocal(dt) for w, a, b in zip(targets.weights[m:], targets.before, targets.after)]
-    # what is left is made up for no faster than it can end; that grows no faster either, nor does its direction turn
+    # what is left is made up for no faster than it can end, and that grows no faster either, from what leads there
     before = [dot(row, v) - x for row, x in zip(matrix[m:], moved)]
+    along = larger(0.0, dot(before, left) * reciprocal(late))
     speed = smaller(smaller(CATCH_UP, smaller(RATE, SHARE * reciprocal(dt)) * late), sqrt(2.0 * CHANGE * late))
-    along = dot(before, left) * reciprocal(late)
     speed = smaller(speed, along + CHANGE * dt)
-    aside = [b - along * reciprocal(late) * x for b, x in zip(before, left)]
-    kept = larger(0.0, 1.0 - CHANGE * dt * reciprocal(sqrt(dot(aside, aside) + TINY)))
-    wanted = [x + speed * reciprocal(late) * more + kept * a for x, more, a in zip(moved, left, aside)]
+    wanted = [x + speed * reciprocal(late) * more for x, more in zip(moved, left)]
     taken = smaller(TAKEN, SHARE * reciprocal(dt))
     followed = [taken * w * (g - h) for w, g, h in zip(targets.weights, targets.given, here.position[:m])]
     lacking = [w - dot(row, drift) for w, row in zip([*followed, *([0.0] * len(wanted))], matrix)]

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.spatial.transform import Rotation
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
@@ -18,13 +17,10 @@ from rbd_dynamics.control.hybrid.approach import Approach  # noqa: E402
 from rbd_dynamics.control.hybrid.checks import HybridChecks  # noqa: E402
 from rbd_dynamics.control.hybrid.controller import HybridController  # noqa: E402
 from rbd_dynamics.control.hybrid.limits import HybridLimits  # noqa: E402
-from rbd_dynamics.control.hybrid.placement import Placement  # noqa: E402
 from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor  # noqa: E402
-from rbd_dynamics.control.hybrid.task import somewhere  # noqa: E402
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion  # noqa: E402
 from rbd_dynamics.control.motion.trajectory import Point, Waypoints  # noqa: E402
 from rbd_dynamics.robot import Robot  # noqa: E402
-from rbd_dynamics.spatial.se3 import Transform  # noqa: E402
 
 MS = 1_000_000  # ns
 LIMITS = HybridLimits(contact_force=0.5)
@@ -75,26 +71,6 @@ class Cell:
         self.supervisor.motion.follow(
             Waypoints.of(list(self.tasks), waypoints, positions=True), self.now, self.now, theta, 0.0 * theta
         )
-
-
-def test_a_place_that_takes_the_tool_farther_than_a_target_may_be_is_refused_while_it_presses():
-    cell = Cell()
-    supervisor = cell.run(0.1).supervisor
-    rows = supervisor.controller
-    now = Placement.at(rows.task, Placement(Transform(), Transform(), 0.0, 0.0), rows.constraints)
-
-    def turned(angle):
-        R = np.array(now.task.rotation).reshape(3, 3) @ Rotation.from_euler("z", angle).as_matrix()
-        return now._replace(task=somewhere(R.ravel().tolist(), now.task.p))
-
-    supervisor.may_place(turned(np.pi))  # at once, while it holds
-    cell.engage().run(0.5)
-    supervisor.may_place(turned(0.9 * LIMITS.reach))
-    for angle in (1.1 * LIMITS.reach, np.pi):
-        with pytest.raises(ValueError, match=f"turn by {angle:.3g} rad while it presses, more than 0.5"):
-            supervisor.may_place(turned(angle))
-    with pytest.raises(ValueError, match="would go 0.6 m while it presses"):
-        supervisor.may_place(now._replace(task=somewhere(now.task.rotation, np.add(now.task.p, [0.6, 0.0, 0.0]))))
 
 
 def test_holds_until_it_is_engaged():

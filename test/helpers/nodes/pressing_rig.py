@@ -165,6 +165,7 @@ class Rig(Conversation):
             point.time_from_start.sec, point.time_from_start.nanosec = int(t), round(1e9 * (t % 1.0))
             message.points.append(point)
         ahead = AHEAD if len(points) > 1 else 0.0
+        self.step()  # parameters may have been set for a while: no motion begins where no state has come of late
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self.time + round(1e9 * ahead), 1_000_000_000)
         said = self._answers()
         self.trajectories.publish(message)
