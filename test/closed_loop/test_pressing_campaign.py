@@ -22,11 +22,12 @@ if "panda" not in robots():
 from rigs.compliant_plant import CompliantPlant, Surroundings
 
 from campaigns.pressing.arms import ARMS, model_of, robot_of
+from campaigns.pressing.bench import Bench
 from campaigns.pressing.cases import Case, Event
 from campaigns.pressing.classes import CLASSES, case_of
 from campaigns.pressing.judge import REACTION, let_go_by_friction, verdict
-from campaigns.pressing.plant import BALL, Imperfections, PressedArm
-from campaigns.pressing.runs import Record, Stop, run
+from campaigns.pressing.plant import BALL, PERIOD, Imperfections, PressedArm
+from campaigns.pressing.runs import KNOWN, MS, START, Record, Stop, run
 from campaigns.pressing.scene import scene_of
 from campaigns.pressing.surfaces import Surface
 
@@ -252,3 +253,32 @@ def test_what_was_held_against_friction_is_let_go_with_a_contact_that_is_lost():
     lost = int(np.flatnonzero(record.forces[:, 0])[-1])
     aside = (record.position[lost:] - record.position[lost]) @ record.scene.axes[:, 0]
     assert found.bounds["lost contact"].value < 4e-3 and 0.0 < aside.max() < 0.014
+
+
+def followed(normal_speed: float) -> float:
+    """N rms, by which a UR5 on 1e5 N/m misses a force of 15 N with a sine of 5 N and 5 Hz."""
+    case = replace(
+        STANDING, arm="ur5", q=ARMS["ur5"].q, force=15.0, height=0.002,
+        params={"normal_speed": normal_speed, "force_rate": 1000.0},
+    )  # fmt: skip
+    scene, errors = scene_of(case), []
+    plant, bench = scene.plant, Bench(model_of("ur5", KNOWN * case.imperfect.rotors), scene.params)
+    point = np.array(scene.params.tool_position)
+    for k in range(2600):
+        if k == 100:
+            bench.engage(True)
+        wanted = 15.0
+        if k > 1200:
+            wanted += 5.0 * math.sin(2.0 * math.pi * 5.0 * PERIOD * k)
+            along = plant.rotation.T @ scene.axes[:, 2]
+            bench.wish(wanted * np.concatenate([np.cross(point, along), along]))
+        tau = bench.answer(START + k * MS, *plant.read())
+        plant.command(plant.tau if tau is None else tau)
+        if k > 1600:
+            errors.append(plant.peaks[0] - wanted)
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def test_a_sine_of_the_force_is_followed_as_well_as_without_a_bound_of_the_speed():
+    bounded, free = followed(0.05), followed(0.0)
+    assert bounded < 0.85 and bounded < 1.01 * free
