@@ -212,7 +212,12 @@ FAST = [(0.0, REST), (0.3, [1.2, 0.0, 0.0])]
     ("names", "points", "code", "reason"),
     [
         (JOINTS, [], "INVALID_GOAL", "the trajectory has no points"),
-        ([*JOINTS[:2], "nobody"], [(0.5, GOAL)], "INVALID_JOINTS", "joint 'nobody' is none of shoulder, elbow, slide"),
+        (
+            [*JOINTS[:2], "nobody"],
+            [(0.5, GOAL)],
+            "INVALID_JOINTS",
+            "joint 'nobody' is not one of shoulder, elbow, slide",
+        ),
         (JOINTS, FAST, "INVALID_GOAL", "of joint 'shoulder' at"),
         (JOINTS, [(0.0, REST), (1.0, [0.0, 0.0, 0.9])], "INVALID_GOAL", "position 0.9 of joint 'slide' at 1 s is"),
         (JOINTS, [(0.0, REST), (0.5, [float("nan"), 0.0, 0.0])], "INVALID_GOAL", "positions of joint 'shoulder' has"),

@@ -157,7 +157,7 @@ def test_bad_trajectories_are_refused(rig):
     rig.pressed()
     before = len(rig.reports)  # a motion of the rig takes many reports on a busy machine
     rig.move((1.0, 0.0, 0.0), (2.0, 0.0, 0.0), names=["tool.x", "tool.z"])
-    rig.diagnosed("'tool.z' is none of tool.rx", since=before)
+    rig.diagnosed("'tool.z' is not one of tool.rx", since=before)
     rig.engage(False)
     rig.step()
     rig.move((1.0, 0.0, 0.0), (2.0, 0.0, 0.0))
