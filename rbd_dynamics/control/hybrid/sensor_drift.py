@@ -9,6 +9,7 @@ surface to a tool that friction holds finds its way into the force as well.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
 
 import numpy as np
@@ -24,6 +25,8 @@ SETTLES = 1.0  # s, for which it has stood before anything is told
 CHANGE = 0.05  # of the wanted force, that is none
 SLOWLY = 1.0  # s, in which it may change so far: what can be let go is looked at again and again
 LEAST, SHARE = 1.0, 0.05  # N, and of the wanted force: what it may change by
+LASTS = 0.3  # s, for which it has changed by more
+JERK = 3.0  # N: what differs by more counts as that: near singular postures a jerk of efforts presses with any force
 EVERY = 0.01  # s between two looks at joint torques
 
 
@@ -49,13 +52,14 @@ class SensorDrift:
 
     def __init__(self, pressed: Callable[[Array, Array], Array], rows: Mask) -> None:
         self._pressed = pressed
+        self._seen: list[float] = []  # until it has stood for a while
         self._row = int(np.flatnonzero(rows)[0]) if rows.any() else -1
         self.begin()
 
     def begin(self) -> None:
         """A new contact."""
         self.found = self.told = 0.0
-        self._stands = self._smooth = self._first = self._rate = self._wanted = self._since = 0.0
+        self._stands = self._smooth = self._first = self._rate = self._wanted = self._since = self._lasts = 0.0
 
     def update(self, q: Array, out: HybridOutput, felt: Array, force: Array, dt: float, *, known: bool) -> None:
         """A step at q has commanded `out`, felt (m) and wanted a force (m). known: the tool pressed by what is felt."""
@@ -69,17 +73,23 @@ class SensorDrift:
             moves, self._wanted = True, wanted
         self._wanted += min(1.0, dt / SLOWLY) * (wanted - self._wanted)
         if moves or abs(felt[row] - wanted) > LEAST + 0.2 * wanted:
-            self._stands = 0.0
+            self._stands = self._lasts = 0.0
             return
         self._since += dt
-        if not self._stands or self._since >= EVERY:
-            pressed = float(self._pressed(q, out.tau)[row])
-            share = min(1.0, self._since / SMOOTHING) if self._stands else 1.0
-            self._smooth += share * (float(felt[row]) - pressed - self._smooth)
-            self._since = 0.0
-        if self._stands < SETTLES:
-            self._first = self._smooth
+        if not self._stands:
+            self._seen.clear()
+        if not self._seen or self._since >= EVERY:
+            self._take(float(felt[row]) - float(self._pressed(q, out.tau)[row]))
         self._stands += dt
         self.found = self._smooth - self._first
-        if abs(self.found) > LEAST + SHARE * wanted:
+        self._lasts = self._lasts + dt if abs(self.found) > LEAST + SHARE * wanted else 0.0
+        if self._lasts > LASTS:
             self.told = self.found
+
+    def _take(self, away: float) -> None:
+        """What is felt beside what joint torques press with, N."""
+        if self._stands < SETTLES:
+            self._seen.append(away)
+            self._first = self._smooth = statistics.median(self._seen)
+        self._smooth += min(1.0, self._since / SMOOTHING) * max(-JERK, min(JERK, away - self._smooth))
+        self._since = 0.0

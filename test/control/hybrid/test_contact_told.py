@@ -60,14 +60,14 @@ def test_noise_is_no_contact_and_what_is_above_it_is(noise):
     assert steps < 60
 
 
-def standing(drift, seconds=6.0, friction=0.0, moved=False):
+def standing(drift, seconds=6.0, friction=0.0, moved=False, jerk=0.0):
     """What is told where a sensor drifts by so much, N/s, while a tool presses with 10 N by what is felt."""
     watch = SensorDrift(lambda q, tau: -tau, ROWS)  # of one joint that presses
     rng, wanted, q = np.random.default_rng(2), np.array([10.0]), np.zeros(1)
     for k in range(round(seconds / MS)):
         zero = drift * k * MS
         rate = np.array([0.05]) if moved and k % 2000 > 500 else np.zeros(1)
-        pushed = wanted[0] - zero + friction * (1.0 if k % 4000 > 2000 else -1.0) * moved
+        pushed = wanted[0] - zero + jerk * (k % 2000 < 50) + friction * (1.0 if k % 4000 > 2000 else -1.0) * moved
         out = SimpleNamespace(tau=np.array([-pushed]), drift=2e-4 * rng.standard_normal(1), rate=rate)
         watch.update(q, out, wanted + 0.2 * rng.standard_normal(1), wanted, MS, known=True)
     return watch.told
@@ -77,6 +77,12 @@ def test_a_sensor_that_drifts_is_told_while_the_tool_stands():
     assert standing(1.0) > 2.0
     assert standing(-1.0) < -2.0
     assert standing(0.0) == 0.0
+
+
+def test_a_jerk_of_the_efforts_is_no_drift():
+    """As near a singular posture, where static balance makes hundreds of N of it for some ms."""
+    assert standing(0.0, jerk=200.0) == 0.0
+    assert standing(1.0, jerk=20.0) > 2.0
 
 
 def test_friction_that_changes_sides_with_the_motion_is_no_drift():

@@ -253,8 +253,7 @@ def test_another_description_lets_the_force_fade_and_holds(rig):
     hand = re.search(r'<link name="panda_hand">.*?<mass value="([0-9.]+)"', text, re.DOTALL)
     heavier = text[: hand.start(1)] + str(float(hand[1]) + 1e-4) + text[hand.end(1) :]
     put(rig, robot_description=heavier)
-    held = f"[{rig.node.name}]: hold"
-    said, place = rig.node.log.count(held), [rig.plant.data.body(pressing.TOOL).xpos.copy()]
+    place = [rig.plant.data.body(pressing.TOOL).xpos.copy()]
     for _ in range(3000):  # it is built aside meanwhile
         others_run(0.02)
         rig.step()
@@ -268,4 +267,4 @@ def test_another_description_lets_the_force_fade_and_holds(rig):
         place.append(rig.plant.data.body(pressing.TOOL).xpos.copy())
     forces, speeds = np.array(rig.forces[begun:]), np.linalg.norm(np.diff(place, axis=0), axis=1)[1:] / 1e-3
     assert (forces > 10.0 - 20.0 * 1e-3 * (np.arange(700) + 20) - 0.5).all() and forces[600:].max() < 0.5
-    assert speeds.max() < 0.02 and rig.node.log.count(held) >= said
+    assert speeds.max() < 0.02
