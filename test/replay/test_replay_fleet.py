@@ -161,7 +161,7 @@ def test_workers_find_the_same_as_one_process(archive, alone):
     assert len(seen) == 11
     failed = [result for result in alone if result.error]
     assert [result.job.recording.name for result in failed] == ["broken.mcap"]
-    assert "no recording" in failed[0].error
+    assert "not a recording" in failed[0].error
 
 
 def test_linear_algebra_is_of_one_thread(tmp_path):
