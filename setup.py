@@ -27,6 +27,7 @@ EXTRAS = {
     "remote": ["fsspec>=2023.1", "aiohttp>=3.8"],
     "models": ["xacro>=2.1", "mujoco>=3.0"],
     "collisions": ["coal>=3.0"],
+    "streaming": ["daqp>=0.5.1"],
     "completion": ["argcomplete>=2"],
 }
 EXTRAS["replay"] = ["rosbags>=0.11.7", "plotly>=5.10", "threadpoolctl>=3.5", *EXTRAS["plots"], *EXTRAS["show"]]

@@ -280,6 +280,7 @@ class Robot(Derivatives):
         tolerance: float = 1e-6,
         restarts: int = 50,
         posture: ArrayLike | None = None,
+        held: Sequence[str] = (),
         seed: int = 0,
     ) -> InverseKinematics:
         """Positions q that bring a frame to a pose (4, 4) in the world, or many poses (..., 4, 4) side by side.
@@ -293,6 +294,7 @@ class Robot(Derivatives):
             tolerance: what counts as reached, of rad and of m.
             restarts: how often a search that has not come there begins anew, at random. seed: of these.
             posture: positions (..., nq) to come near to, where the frames leave a choice.
+            held: joints by name that stay where q0 has them.
 
         A pose that is out of reach is no error: `reached` is then false, and q the nearest that was found. Raises
         KeyError for an unknown frame, ValueError for a pose that is none, ModelError for a joint of your own that
@@ -303,7 +305,7 @@ class Robot(Derivatives):
         if solver is None:
             require_double(self, "inverse_kinematics")
             solver = self._kernels_of_poses[frames, limits] = PoseSolver(self, frames, limits=limits)
-        return solver.solve(pose, q0, posture, tolerance, restarts, seed)
+        return solver.solve(pose, q0, posture, held, tolerance, restarts, seed)
 
     # --- energy ---------------------------------------------------------------------------------
 

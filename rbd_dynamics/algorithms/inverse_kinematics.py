@@ -50,6 +50,22 @@ class Step(NamedTuple):
     apart: Scalar
 
 
+class PoseErrors(NamedTuple):
+    """How far F frames are from wanted poses.
+
+    Attributes:
+        error: (log R, p) of each, weighted (6F). columns: of A, weighted, for each velocity (nv of 6F); the error's
+            derivative is -A.
+        turn, distance: squares of each, rad^2 and m^2. off: T^-1 T_d.
+    """
+
+    error: list[Scalar]
+    columns: list[list[Scalar]]
+    turn: list[Scalar]
+    distance: list[Scalar]
+    off: list[Transform]
+
+
 def inverse_kinematics_step(
     model: Model,
     q: Vector,
@@ -61,18 +77,7 @@ def inverse_kinematics_step(
     pull: Scalar,
 ) -> Step:
     """The step from q; limits (nq), of joints whose velocity is no rate of their positions they only cut these."""
-    error: list[Scalar] = []
-    columns: list[list[Scalar]] = [[] for _ in range(model.nv)]
-    turn, distance = [], []
-    for frame, pose in zip(frames, wanted):
-        off = frame_pose(model, q, frame).inverse() @ pose
-        phi = log_so3(off.rotation)
-        error += [w * x for w, x in zip(WEIGHTS, (*phi, *off.p))]
-        for own, column in zip(columns, frame_jacobian(model, q, frame)):
-            rate = left_jacobian_inverse_so3(phi, column[:3]) + add3(column[3:], cross(column[:3], off.p))
-            own += [w * x for w, x in zip(WEIGHTS, rate)]
-        turn.append(dot(phi, phi))
-        distance.append(dot(off.p, off.p))
+    error, columns, turn, distance, _ = pose_errors(model, q, frames, wanted)
     cost = dot(error, error)
     way = configuration_difference(model, q, posture)
     wish = [pull * x for x in way]
@@ -85,6 +90,24 @@ def inverse_kinematics_step(
     for x in (*turn, *distance):
         worst = where(less(x, worst), worst, x)
     return Step(bounded, turn, distance, worst, cost, dot(way, way))
+
+
+def pose_errors(model: Model, q: Vector, frames: Sequence[Frame], wanted: Sequence[Transform]) -> PoseErrors:
+    """How far frames are from wanted poses, and how that changes."""
+    error: list[Scalar] = []
+    columns: list[list[Scalar]] = [[] for _ in range(model.nv)]
+    found = PoseErrors(error, columns, [], [], [])
+    for frame, pose in zip(frames, wanted):
+        off = frame_pose(model, q, frame).inverse() @ pose
+        phi = log_so3(off.rotation)
+        error += [w * x for w, x in zip(WEIGHTS, (*phi, *off.p))]
+        for own, column in zip(columns, frame_jacobian(model, q, frame)):
+            rate = left_jacobian_inverse_so3(phi, column[:3]) + add3(column[3:], cross(column[:3], off.p))
+            own += [w * x for w, x in zip(WEIGHTS, rate)]
+        found.turn.append(dot(phi, phi))
+        found.distance.append(dot(off.p, off.p))
+        found.off.append(off)
+    return found
 
 
 def _free(model: Model, q: Vector, gradient: Vector, lowest: Vector, highest: Vector) -> list[Scalar]:

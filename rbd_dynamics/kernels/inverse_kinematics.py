@@ -16,12 +16,15 @@ from rbd_dynamics.kernels.of_frames import kernel_of_frame
 from rbd_dynamics.kernels.several_frames import SeveralFrames
 from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.model.joints import Floating
+from rbd_dynamics.model.joints.base import JointKind
+from rbd_dynamics.model.model import WORLD, Model
 
 if TYPE_CHECKING:
     from rbd_dynamics.kernels.bound_model import BoundModel
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Limits = tuple[Array, Array]
 STEPS = 28  # of one try: who has not come by then is better off elsewhere
 LAST = 200  # of the best try, where none has come: out of reach it comes slowly
 SIFTED = 4  # steps of many poses between two looks at which are reached
@@ -74,12 +77,12 @@ class PoseSolver:
         self._least = np.where(np.isfinite(model.lower), model.lower, np.minimum(-WITHIN, model.upper - WITHIN))
         self._range = np.where(np.isfinite(model.upper), model.upper, np.maximum(WITHIN, self._least + WITHIN))
         self._range -= self._least
-        places = {joint.name: slice(joint.q_index, joint.q_index + joint.kind.nq) for joint in model.joints}
-        self._bases = [places[joint.name] for joint in model.joints if isinstance(joint.kind, Floating)]
+        names = (frames,) if isinstance(frames, str) else frames
+        self._kept = _not_moving(model, names)
         self._quaternions = [
             slice(joint.q_index + joint.kind.quaternion.start, joint.q_index + joint.kind.quaternion.stop)
             for joint in model.joints
-            if joint.kind.quaternion is not None and not isinstance(joint.kind, Floating)
+            if joint.kind.quaternion is not None
         ]
         self._start = model.start_position()
 
@@ -88,30 +91,32 @@ class PoseSolver:
         pose: ArrayLike,
         q0: ArrayLike | None,
         posture: ArrayLike | None,
+        held: Sequence[str],
         tolerance: float,
         restarts: int,
         seed: int,
     ) -> InverseKinematics:
         """See `Robot.inverse_kinematics`."""
-        wanted, most = _poses(pose, self._shape), tolerance * tolerance
+        wanted, most = checked_poses(pose, self._shape), tolerance * tolerance
         rest = None if posture is None else self._model.configuration(posture, what="posture")
         start = self._model.configuration(q0) if q0 is not None else self._start if rest is None else rest
+        limits, kept = self._holding(start, held)
         if wanted.ndim == len(self._shape) and start.ndim == 1 and rest is None:
-            return self._one(wanted, start, most, restarts, seed)
+            return self._one(wanted, start, limits, kept, most, restarts, seed)
         lead = np.broadcast_shapes(
             wanted.shape[: wanted.ndim - len(self._shape)], start.shape[:-1], () if rest is None else rest.shape[:-1]
         )
         poses = np.ascontiguousarray(np.broadcast_to(wanted, (*lead, *self._shape)).reshape(-1, *self._shape))
         begin = self._each(start, lead)
-        begin = np.clip(begin, self._lowest, self._highest)
-        search = _Search(self, poses, most)
+        begin = np.clip(begin, *limits)
+        search = _Search(self, limits, poses, most)
         search.run(np.arange(len(poses)), begin)
         rng = np.random.default_rng(seed)
         for _ in range(restarts):
             left = np.flatnonzero(search.missed)
             if not len(left):
                 break
-            search.run(left, self._anew(rng, begin[left]))
+            search.run(left, self._anew(rng, begin[left], kept))
         left = np.flatnonzero(search.missed)
         search.run(left, search.found.q[left], LAST)
         if rest is not None:
@@ -129,9 +134,37 @@ class PoseSolver:
         count = int(np.prod(lead, dtype=int))
         return np.ascontiguousarray(np.broadcast_to(q, (*lead, self._model.nq)).reshape(count, self._model.nq))
 
-    def _one(self, wanted: Array, start: Array, most: float, restarts: int, seed: int) -> InverseKinematics:
+    def _holding(self, start: Array, held: Sequence[str]) -> tuple[Limits, NDArray[np.bool_]]:
+        """Limits within which joints that are held cannot move, and what does not begin anew."""
+        if isinstance(held, str):
+            raise TypeError(f"inverse_kinematics: held: expected names of joints, not {excerpt(held)}")
+        lowest, highest, kept = self._lowest, self._highest, self._kept
+        if len(held):
+            lowest, highest, kept = lowest.copy(), highest.copy(), kept.copy()
+        for name in held:
+            joint = self._model.joint(name)
+            if type(joint.kind).integrate is not JointKind.integrate:
+                raise ValueError(f"held: joint {name!r} is not one of plain positions: lock it as the model is loaded")
+            own = slice(joint.q_index, joint.q_index + joint.kind.nq)
+            places = start[..., own].reshape(-1, joint.kind.nq)
+            if not np.array_equal(places, np.broadcast_to(places[:1], places.shape)):
+                raise ValueError(f"held: joint {name!r} is not in one place in all of q0")
+            lowest[own] = highest[own] = places[0]
+            kept[own] = True
+        return (lowest, highest), kept
+
+    def _one(
+        self,
+        wanted: Array,
+        start: Array,
+        limits: Limits,
+        kept: NDArray[np.bool_],
+        most: float,
+        restarts: int,
+        seed: int,
+    ) -> InverseKinematics:
         """Positions for one pose, at the price of a call a step."""
-        step, lowest, highest = self._kernel.call, self._lowest, self._highest
+        step, (lowest, highest) = self._kernel.call, limits
         still, none, errors = self._start, np.zeros(()), self._shape[:-2]
         best, least, rng, begin = None, np.inf, None, start
         worst, cost, apart = np.empty(()), np.empty(()), np.empty(())
@@ -150,26 +183,24 @@ class PoseSolver:
                     break
             rng = rng or np.random.default_rng(seed)
             if k < restarts:
-                begin = self._anew(rng, start[None])[0]
+                begin = self._anew(rng, start[None], kept)[0]
             elif best is not None:
                 begin = best[0]
         assert best is not None
         return InverseKinematics(best[0], np.array(worst <= most), np.sqrt(best[1]), np.sqrt(best[2]))
 
-    def _anew(self, rng: np.random.Generator, begin: Array) -> Array:
-        """Random positions to begin another try at, (N, nq); a floating base begins where it did."""
+    def _anew(self, rng: np.random.Generator, begin: Array, kept: NDArray[np.bool_]) -> Array:
+        """Random positions to begin another try at, (N, nq); what is kept, a floating base too, begins where it did."""
         q: Array = self._least + self._range * rng.random(begin.shape)
-        for base in self._bases:
-            q[:, base] = begin[:, base]
         for part in self._quaternions:
             q[:, part] = rng.normal(size=(len(q), 4))
             q[:, part] /= np.linalg.norm(q[:, part], axis=1, keepdims=True)
-        return q
+        return np.where(kept, begin, q)
 
-    def step(self, at: Samples, wanted: Array, after: Array, posture: Array, pull: Array) -> None:
+    def step(self, at: Samples, limits: Limits, wanted: Array, after: Array, posture: Array, pull: Array) -> None:
         """A step of each sample; what it gives of the positions before is written to `at`."""
         done = self._kernel.several(
-            at.q, wanted, self._lowest, self._highest, posture, pull,
+            at.q, wanted, *limits, posture, pull,
             after, at.turn, at.distance, at.worst, at.cost, at.apart,
         )  # fmt: skip
         assert done is not None
@@ -200,9 +231,9 @@ class Samples(NamedTuple):
 class _Search:
     """The best positions of each pose (N) so far."""
 
-    def __init__(self, solver: PoseSolver, wanted: Array, most: float) -> None:
-        self._solver, self._wanted, self._most = solver, wanted, most
-        self.found = solver.samples(np.zeros((len(wanted), solver._model.nq)))
+    def __init__(self, solver: PoseSolver, limits: Limits, wanted: Array, most: float) -> None:
+        self._solver, self._limits, self._wanted, self._most = solver, limits, wanted, most
+        self.found = solver.samples(np.zeros((len(wanted), len(limits[0]))))
 
     @property
     def missed(self) -> NDArray[np.bool_]:
@@ -216,7 +247,7 @@ class _Search:
         wanted, at, after = self._wanted[which], self._solver.samples(np.array(q, order="C")), np.empty(q.shape)
         none = np.zeros(len(q))
         for step in range(steps + 1):
-            self._solver.step(at, wanted, after, at.q, none[: len(at.q)])
+            self._solver.step(at, self._limits, wanted, after, at.q, none[: len(at.q)])
             done = at.worst <= self._most
             if step == steps or done.all():
                 self._keep(which, at)
@@ -246,13 +277,13 @@ class _Search:
                 return
             at = self._solver.samples(self.found.q[which])
             wanted, rest, moved = self._wanted[which], posture[which], np.empty(at.q.shape)
-            self._solver.step(at, wanted, moved, rest, share)
+            self._solver.step(at, self._limits, wanted, moved, rest, share)
             before, length = at.apart.copy(), np.square(moved - at.q).sum(axis=1)
             progress = np.maximum(SUFFICIENT * length / share, ROUNDED * before)
             for _ in range(CORRECTIONS):
                 at = at._replace(q=moved)
                 moved = np.empty(at.q.shape)
-                self._solver.step(at, wanted, moved, rest, np.zeros(len(which)))
+                self._solver.step(at, self._limits, wanted, moved, rest, np.zeros(len(which)))
                 off = ~(at.worst <= self._most)
                 if not off.any():
                     break
@@ -264,7 +295,23 @@ class _Search:
             which, share = which[on], share[on]
 
 
-def _poses(pose: ArrayLike, shape: tuple[int, ...]) -> Array:
+def _not_moving(model: Model, frames: Sequence[str]) -> NDArray[np.bool_]:
+    """Which positions (nq) move none of the frames, or are a floating base's."""
+    moving: set[str] = set()
+    for name in frames:
+        body = model.frame(name).body
+        while body != WORLD:
+            joint = model.bodies[body].joint
+            moving.add(joint.name if joint.mimic is None else joint.mimic.leader)
+            body = model.bodies[body].parent
+    found = np.ones(model.nq, dtype=bool)
+    for own in model.joints:
+        if own.name in moving and not isinstance(own.kind, Floating):
+            found[own.q_index : own.q_index + own.kind.nq] = False
+    return found
+
+
+def checked_poses(pose: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Poses as they are, (..., 4, 4) or (..., F, 4, 4). Raises ValueError for what is none."""
     found = real_array(pose, "pose")
     if found.shape[found.ndim - len(shape) :] != shape or found.ndim < len(shape):

@@ -179,3 +179,25 @@ def test_ball_joints_are_turned():
     found = robot.inverse_kinematics("link2", wanted)
     assert found.reached.all()
     np.testing.assert_allclose(robot.pose(found.q, "link2"), wanted, atol=2e-6)
+
+
+def test_held_joints_stay_and_others_that_move_nothing_do():
+    """Also where the search begins anew; one that stands beyond its limit is not moved either."""
+    model = load_robot("baxter")
+    robot, rng = Robot(model), np.random.default_rng(1)
+    begin = model.random(rng)
+    states = np.array([model.random(rng) for _ in range(20)])
+    arm = [k for k, name in enumerate(model.joint_names) if name.startswith("left")]
+    shoulder = model.joint("left_s0").q_index
+    states[:, shoulder] = begin[shoulder] = model.upper[shoulder] + 0.1
+    wanted = robot.pose(states, "left_gripper")
+    found = robot.inverse_kinematics("left_gripper", wanted, begin, held=["left_s0"])
+    assert found.reached.mean() > 0.9
+    others = np.setdiff1d(np.arange(model.nq), [k for k in arm if k != shoulder])
+    assert np.all(found.q[:, others] == begin[others])
+    one = robot.inverse_kinematics("left_gripper", wanted[0], begin, held=["left_s0"])
+    assert one.q[shoulder] == begin[shoulder]
+    with pytest.raises(ValueError, match="held: joint 'left_s0' is not in one place in all of q0"):
+        robot.inverse_kinematics("left_gripper", wanted, states + rng.random((20, 1)), held=["left_s0"])
+    with pytest.raises(KeyError, match="left_s9"):
+        robot.inverse_kinematics("left_gripper", wanted, held=["left_s9"])
