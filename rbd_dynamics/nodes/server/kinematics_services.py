@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The service of `dynamics_server` for inverse kinematics: looked at between two callbacks, solved in another thread."""
+"""The service of `dynamics_server` for inverse kinematics: looked at between callbacks, solved in another thread."""
 
 from __future__ import annotations
 
