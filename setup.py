@@ -38,7 +38,9 @@ EXTRAS["jax"] = ["jax>=0.5.0", "flatbuffers>=24"]  # the latter for functions th
 EXTRAS["casadi"] = ["casadi>=3.6"]
 EXTRAS["gymnasium"] = ["gymnasium>=1.1"]
 EXTRAS["robots"] = ["example-robot-data>=4.1"]
-EXTRAS["learning"] = sorted({each for name in ("torch", "jax", "gymnasium", "compiled", "plots", "robots") for each in EXTRAS[name]})
+EXTRAS["learning"] = sorted(
+    {each for name in ("torch", "jax", "gymnasium", "compiled", "plots", "robots") for each in EXTRAS[name]}
+)
 EXTRAS["test"] = ["pytest>=7", "hypothesis"]
 
 COMMANDS = ["rbd_dynamics = rbd_dynamics.cli:main"]
