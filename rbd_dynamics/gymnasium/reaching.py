@@ -131,8 +131,21 @@ class ReachingEnv(gymnasium.Env[Array, Array]):
 
     metadata = {"render_modes": []}
 
-    def __init__(self, **options: Any) -> None:
-        self._arms = Reaching(1, **options)
+    def __init__(
+        self,
+        *,
+        robot: Model | str = "ur5",
+        frame: str | None = None,
+        period: float = 0.02,
+        steps: int = 10,
+        most_steps: int = 150,
+        tolerance: float = 0.02,
+        effort_cost: float = 0.01,
+    ) -> None:
+        self._arms = Reaching(
+            1, robot=robot, frame=frame, period=period, steps=steps, most_steps=most_steps, tolerance=tolerance,
+            effort_cost=effort_cost,
+        )  # fmt: skip
         self.observation_space, self.action_space = self._arms.single_observation_space, self._arms.single_action_space
 
     def reset(self, *, seed: int | None = None, options: Information | None = None) -> tuple[Array, Information]:

@@ -169,7 +169,7 @@ class VelocityInverseKinematics:
         H[np.diag_indices_from(H)] += self._damping + self._posture_weight
         if self._posture is not None:
             g += self._posture_weight * self._posture_gain * self.model.difference(q, self._posture)
-        low, high = self.bounds(q, v)
+        low, high = self._bounds(q, v)
         A, near, clearance = self._between_shapes(q)
         found, held = self._least(H, g, low, high, A, near)
         errors = np.sqrt(turn), np.sqrt(distance)
@@ -178,7 +178,7 @@ class VelocityInverseKinematics:
         limited = (found <= low + 1e-9 * (1.0 + np.abs(low))) | (found >= high - 1e-9 * (1.0 + np.abs(high)))
         return JointVelocities(found, *errors, limited, clearance, held)
 
-    def bounds(self, q: Array, v: ArrayLike | None = None) -> tuple[Array, Array]:
+    def _bounds(self, q: Array, v: ArrayLike | None) -> tuple[Array, Array]:
         """Least and largest velocities (nv) of the next period, at positions q (nq) and velocities v before (nv)."""
         high, low = self._fastest.copy(), -self._fastest
         most, own = self._quickest[self._of_v], self._of_v
