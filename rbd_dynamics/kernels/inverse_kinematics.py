@@ -62,7 +62,7 @@ class PoseSolver:
         self._model = model = robot.model
         require_motion(model)
         if isinstance(frames, str):
-            self._kernel = robot.evaluation(kernel_of_frame("inverse_kinematics_step", frames)).kernel
+            self._evaluation = robot.evaluation(kernel_of_frame("inverse_kinematics_step", frames))
             self._shape: tuple[int, ...] = (4, 4)
         else:
             step = SeveralFrames(frames)
@@ -70,8 +70,9 @@ class PoseSolver:
                 model.frame(name)
             signature = step.signature(model)
             name = f"inverse_kinematics_step:{','.join(frames)}"
-            self._kernel = robot.custom_kernel(name, signature, function_of(model, signature, step)).kernel
+            self._evaluation = robot.custom_kernel(name, signature, function_of(model, signature, step))
             self._shape = (len(frames), 4, 4)
+        self._kernel = self._evaluation.kernel
         bounds = (model.lower, model.upper) if limits else (np.full(model.nq, -np.inf), np.full(model.nq, np.inf))
         self._lowest, self._highest = (np.clip(x, -NO_LIMIT, NO_LIMIT) for x in bounds)
         self._least = np.where(np.isfinite(model.lower), model.lower, np.minimum(-WITHIN, model.upper - WITHIN))
@@ -199,11 +200,10 @@ class PoseSolver:
 
     def step(self, at: Samples, limits: Limits, wanted: Array, after: Array, posture: Array, pull: Array) -> None:
         """A step of each sample; what it gives of the positions before is written to `at`."""
-        done = self._kernel.several(
-            at.q, wanted, *limits, posture, pull,
-            after, at.turn, at.distance, at.worst, at.cost, at.apart,
-        )  # fmt: skip
-        assert done is not None
+        inputs = at.q, wanted, *limits, posture, pull
+        outputs = after, at.turn, at.distance, at.worst, at.cost, at.apart
+        if self._kernel.several(*inputs, *outputs) is None:  # as for angles too large for the fast sine
+            self._evaluation(inputs, outputs)
 
     def samples(self, q: Array) -> Samples:
         """Samples at q (N, nq), of which nothing is known yet."""
