@@ -27,16 +27,20 @@ EXTRAS = {
     "remote": ["fsspec>=2023.1", "aiohttp>=3.8"],
     "models": ["xacro>=2.1", "mujoco>=3.0"],
     "collisions": ["coal>=3.0"],
+    "streaming": ["daqp>=0.11"],
     "completion": ["argcomplete>=2"],
 }
 EXTRAS["replay"] = ["rosbags>=0.11.7", "plotly>=5.10", "threadpoolctl>=3.5", *EXTRAS["plots"], *EXTRAS["show"]]
 EXTRAS["all"] = sorted({package for packages in EXTRAS.values() for package in packages})
-# Large: not in [all], and not tried by `scripts/wheel`.
+# Large, or for learning alone: not in [all], and not tried by `scripts/wheel`.
 EXTRAS["torch"] = ["torch>=2.5"]
 EXTRAS["jax"] = ["jax>=0.5.0", "flatbuffers>=24"]  # the latter for functions that are exported to a file
 EXTRAS["casadi"] = ["casadi>=3.6"]
+EXTRAS["gymnasium"] = ["gymnasium>=1.1"]
 EXTRAS["robots"] = ["example-robot-data>=4.1"]
-EXTRAS["learning"] = sorted({each for name in ("torch", "jax", "compiled", "plots", "robots") for each in EXTRAS[name]})
+EXTRAS["learning"] = sorted(
+    {each for name in ("torch", "jax", "gymnasium", "compiled", "plots", "robots") for each in EXTRAS[name]}
+)
 EXTRAS["test"] = ["pytest>=7", "hypothesis"]
 
 COMMANDS = ["rbd_dynamics = rbd_dynamics.cli:main"]

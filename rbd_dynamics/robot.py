@@ -28,7 +28,7 @@ from rbd_dynamics.contacts.results import ContactImpulse, ContactMotion, Contact
 from rbd_dynamics.kernels.bound_model import require_double
 from rbd_dynamics.kernels.derivatives import Derivatives
 from rbd_dynamics.kernels.evaluation import check_outputs, no_kernel
-from rbd_dynamics.kernels.inverse_kinematics import InverseKinematics, PoseSolver
+from rbd_dynamics.kernels.inverse_kinematics import InverseKinematics, PoseSolver, frames_of
 from rbd_dynamics.kernels.of_frames import Reference, kernel_of_frame
 
 Array = NDArray[np.float64]
@@ -71,7 +71,7 @@ class Robot(Derivatives):
 
     def _forget_kernels(self) -> None:
         super()._forget_kernels()
-        self._kernels_of_poses: dict[tuple[str, bool], PoseSolver] = {}
+        self._kernels_of_poses: dict[tuple[str | tuple[str, ...], bool], PoseSolver] = {}
         self._fast_inverse_dynamics = self._fast_forward_dynamics = no_kernel
         self._fast_hybrid_dynamics = self._fast_mass_matrix = no_kernel
         self._constrained_last: tuple[Any, Constrained] | None = None  # of which set, or tuple of frozen constraints
@@ -272,35 +272,40 @@ class Robot(Derivatives):
 
     def inverse_kinematics(
         self,
-        frame: str,
+        frame: str | Sequence[str],
         pose: ArrayLike,
         q0: ArrayLike | None = None,
         *,
         limits: bool = True,
         tolerance: float = 1e-6,
         restarts: int = 50,
+        posture: ArrayLike | None = None,
+        held: Sequence[str] = (),
         seed: int = 0,
     ) -> InverseKinematics:
         """Positions q that bring a frame to a pose (4, 4) in the world, or many poses (..., 4, 4) side by side.
 
         Parameters:
-            frame: a link or joint by name. pose: as `pose` gives it.
-            q0: where the search begins (..., nq): what is found is mostly near to it. Default: zero, or within limits.
+            frame: a link or joint by name; or F of them, all at once, of poses (..., F, 4, 4).
+            pose: as `pose` gives it.
+            q0: where the search begins (..., nq): what is found is mostly near to it. Default: the posture, or zero, or
+                within limits. A floating base moves from there as it needs to.
             limits: positions stay within the joints' limits.
             tolerance: what counts as reached, of rad and of m.
             restarts: how often a search that has not come there begins anew, at random. seed: of these.
+            posture: positions (..., nq) to come near to, where the frames leave a choice.
+            held: joints by name that stay where q0 has them.
 
         A pose that is out of reach is no error: `reached` is then false, and q the nearest that was found. Raises
-        KeyError for an unknown frame, ValueError for a pose that is none and for a robot with joints whose positions
-        are not angles or lengths: ball and floating joints. Source: Sugihara 2011; see
-        `algorithms.inverse_kinematics`.
+        KeyError for an unknown frame, ValueError for a pose that is none, ModelError for a joint of your own that
+        moves in a way of its own. Source: Sugihara 2011; see `algorithms.inverse_kinematics`.
         """
-        key = kernel_of_frame("inverse_kinematics", frame), limits
-        solver = self._kernels_of_poses.get(key)
+        frames = frames_of(frame)
+        solver = self._kernels_of_poses.get((frames, limits))
         if solver is None:
             require_double(self, "inverse_kinematics")
-            solver = self._kernels_of_poses[key] = PoseSolver(self, frame, limits=limits)
-        return solver.solve(pose, q0, tolerance, restarts, seed)
+            solver = self._kernels_of_poses[frames, limits] = PoseSolver(self, frames, limits=limits)
+        return solver.solve(pose, q0, posture, held, tolerance, restarts, seed)
 
     # --- energy ---------------------------------------------------------------------------------
 

@@ -31,9 +31,11 @@ OPTIONAL = {
     "xacro": Optional("xacro", "models", "a xacro needs"),
     "mujoco": Optional("mujoco", "models", "MJCF needs"),
     "coal": Optional("coal", "collisions", "contact between shapes needs"),
+    "daqp": Optional("daqp", "streaming", "velocity inverse kinematics needs"),
     "jax": Optional("jax", "jax", "functions of JAX need"),
     "torch": Optional("torch", "torch", "functions of PyTorch need"),
     "casadi": Optional("casadi", "casadi", "functions of CasADi need"),
+    "gymnasium": Optional("gymnasium", "gymnasium", "environments for learning need"),
     "argcomplete": Optional("argcomplete", "completion", "completion by the tab key needs"),
 }
 

@@ -58,6 +58,8 @@ class Loops:
     def __init__(self, *functions: Callable[..., int], machine_code: bool) -> None:
         self._function = functions[-1]
         self._linked = linked(functions)
+        parameters = inspect.signature(self._function).parameters.values()
+        self._types = [np.int64 if each.annotation in ("Table", Table) else np.float64 for each in parameters]
         self._code: LoadedLoops | None = None
         if machine_code:
             self._code = _load(functions)
@@ -67,12 +69,15 @@ class Loops:
 
         Raises TypeError for an array that is not contiguous float64, or int64 where a table is expected.
         """
-        parameters = inspect.signature(self._function).parameters.values()
-        for value, parameter in zip(arguments, parameters):
-            wanted = np.int64 if parameter.annotation in ("Table", Table) else np.float64
-            if isinstance(value, np.ndarray) and not (value.dtype == wanted and value.flags.c_contiguous):
-                raise TypeError(f"{self._function.__name__}: an array is not contiguous {wanted.__name__}")
+        for position, value in enumerate(arguments):
+            self.check(position, value)
         return Bound(self._linked, self._code, arguments)
+
+    def check(self, position: int, value: Argument) -> None:
+        """Raise TypeError as `bind`, for the argument there."""
+        wanted = self._types[position]
+        if isinstance(value, np.ndarray) and not (value.dtype == wanted and value.flags.c_contiguous):
+            raise TypeError(f"{self._function.__name__}: an array is not contiguous {wanted.__name__}")
 
 
 def linked(functions: Sequence[Callable[..., int]]) -> Callable[..., int]:
@@ -92,6 +97,7 @@ class Bound:
         self._plan = np.zeros(len(arguments) + 1, dtype=np.int64)  # what the machine code reads, and its result
         self._flat = [value.reshape(-1) if isinstance(value, np.ndarray) else value for value in arguments]
         self._function, self._code = function, code
+        self._arrays: dict[int, Array] = {}  # alive
         self.run: Callable[[], bool] = self._run_python
         if code is not None:
             self._plan[:-1] = list(map(_number, arguments))
@@ -102,6 +108,12 @@ class Bound:
     def set(self, position: int, value: int) -> None:
         """Another whole number, for the argument there."""
         self._flat[position] = self._plan[position] = value
+
+    def place(self, position: int, array: Array) -> None:
+        """Another array, of as much as is read there, for the argument there."""
+        self._flat[position] = array.reshape(-1)
+        self._plan[position] = array.ctypes.data
+        self._arrays[position] = array
 
     def run_aside(self) -> int:
         """The result; other Python threads run meanwhile."""

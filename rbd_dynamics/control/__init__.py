@@ -6,6 +6,7 @@
 - `CartesianController`: impedance and operational-space control of a tool, which `CartesianMotion` moves;
 - `MomentumObserver`, `ContactDetector`, `ResidualMonitor`: what touches the robot, and what the model gets wrong;
 - `SafeStop`: what is commanded once nothing else is; `CommandCheck` and `CommandGate`: which commands pass to a robot;
+- `VelocityInverseKinematics`: joint velocities with which frames follow streamed poses within limits;
 - `joint_gains`: PD gains of a robot that are stable for a `Timing`, and what they promise;
 - `inverse_dynamics_terms`: inverse dynamics of some of its `TERMS`.
 """
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from rbd_dynamics.control.motion.limits import MotionLimits
     from rbd_dynamics.control.motion.options import MotionOptions
     from rbd_dynamics.control.motion.trajectory import Point, Trajectory, TrajectoryError, Waypoints
+    from rbd_dynamics.control.motion.velocity_inverse_kinematics import JointVelocities, VelocityInverseKinematics
     from rbd_dynamics.control.pd_gains import JointGains, joint_gains
     from rbd_dynamics.control.safety.closed_loop import Timing
     from rbd_dynamics.control.safety.command_gate import CommandCheck, CommandGate, GateOptions
@@ -65,6 +67,7 @@ __all__ = [
     "HybridSupervisor",
     "HybridTask",
     "JointGains",
+    "JointVelocities",
     "MomentumObserver",
     "MotionLimits",
     "MotionOptions",
@@ -80,6 +83,7 @@ __all__ = [
     "Timing",
     "Trajectory",
     "TrajectoryError",
+    "VelocityInverseKinematics",
     "Waypoints",
     "inverse_dynamics_by_term",
     "inverse_dynamics_terms",

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rbd_dynamics.algorithms.configuration_motion import require_motion
 from rbd_dynamics.compiler.program import Function, Signature
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.gradients import motion
@@ -63,7 +64,7 @@ class RobotOperations:
     def _made(self, name: str) -> tuple[Signature, Function]:
         robot, own = self.robot, name.removesuffix("_f_ext")
         if own in OWN:
-            motion.require_motion(robot.model)
+            require_motion(robot.model)
             entry = OWN[own]
             words = entry.inputs.split()
             if own != name:

@@ -26,7 +26,8 @@ def _each(names: str, *shape: int | str, **flags: bool) -> dict[str, _Named]:
 
 _TABLE: dict[str, _Named] = {
     # state, input, motion
-    **_each("q q_after", "nq"),
+    **_each("q q_after posture", "nq"),
+    **_each("lowest highest", "nq", shared=True),
     **_each("v a tau x product reached_velocity v_after a_after", "nv"),
     **_each("prescribed actuated", "nv", boolean=True),
     # directions in which these move
@@ -37,7 +38,7 @@ _TABLE: dict[str, _Named] = {
     **_each("fixed_inertia", 10, shared=True),
     **_each("f_ext along_f_ext reactions", "bodies", 6),
     # scalars and points
-    **_each("energy rank change turn distance"),
+    **_each("energy rank change turn distance worst cost apart pull"),
     **_each("step", shared=True),
     **_each("lower upper", "nv", shared=True),
     **_each("side side_after", "nv"),

@@ -20,17 +20,16 @@ from rbd_dynamics.algorithms.hybrid_dynamics_derivatives import (
 )
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics, joint_reactions
 from rbd_dynamics.algorithms.inverse_dynamics_derivatives import inverse_dynamics_derivatives
-from rbd_dynamics.algorithms.inverse_kinematics import inverse_kinematics_step
 from rbd_dynamics.algorithms.joint_reaction_derivatives import joint_reaction_derivatives
 from rbd_dynamics.algorithms.momentum_derivatives import center_of_mass_derivatives, centroidal_momentum_derivatives
 from rbd_dynamics.algorithms.quasi_velocities import quasi_velocity_coriolis
 from rbd_dynamics.algorithms.regressor import kinetic_energy_regressor, potential_energy_regressor, regressor
 from rbd_dynamics.algorithms.time_step import time_step
+from rbd_dynamics.kernels import several_frames
 from rbd_dynamics.kernels.directional import directional
 from rbd_dynamics.kernels.entry import Algorithm, Entry, rows_of
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.kernels.of_frames import OF_FRAMES
-from rbd_dynamics.spatial.entries import transform_of
 from rbd_dynamics.spatial.row_sweeps import flat
 
 
@@ -146,8 +145,7 @@ def _pose(x: Inputs) -> Any:
 
 
 def _inverse_kinematics_step(x: Inputs) -> Any:
-    found = inverse_kinematics_step(x.model, x.q, x.frame, transform_of(x.wanted), x.lower, x.upper)
-    return [found.q, [found.turn], [found.distance]]
+    return several_frames.several_frames_step(x, [x.frame])
 
 
 CATALOG: dict[str, Entry] = {
@@ -209,7 +207,7 @@ CATALOG: dict[str, Entry] = {
     ),
     "pose": Entry("q", "pose", _pose, of="frame"),
     "inverse_kinematics_step": Entry(
-        "q wanted lower upper", "q_after turn distance", _inverse_kinematics_step, of="frame"
+        several_frames.INPUTS, several_frames.OUTPUTS, _inverse_kinematics_step, of="frame"
     ),
 }
 

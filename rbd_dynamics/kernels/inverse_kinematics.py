@@ -1,38 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse kinematics of a robot bound to its kernels: one pose, or many side by side."""
+"""Inverse kinematics of a robot bound to its kernels: one pose of its frames, or many side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.algorithms.inverse_kinematics import LENGTH
+from rbd_dynamics.algorithms.configuration_motion import require_motion
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.real_numbers import real_array
+from rbd_dynamics.kernels.of_frames import kernel_of_frame
+from rbd_dynamics.kernels.several_frames import SeveralFrames
+from rbd_dynamics.kernels.specialise import function_of
+from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.joints.base import JointKind
+from rbd_dynamics.model.model import WORLD, Model
 
 if TYPE_CHECKING:
     from rbd_dynamics.kernels.bound_model import BoundModel
 
 Array = NDArray[np.float64]
-Step = Callable[[Array, Array, Array, Array, Array], None]
+Indices = NDArray[np.intp]
+Limits = tuple[Array, Array]
 STEPS = 28  # of one try: who has not come by then is better off elsewhere
 LAST = 200  # of the best try, where none has come: out of reach it comes slowly
 SIFTED = 4  # steps of many poses between two looks at which are reached
+PULLS, CORRECTIONS = 100, 6  # towards a posture, and back to the pose after each
+LEAST_PULL = 1e-5  # of the way: as short a pull that does not come nearer is the last
+SUFFICIENT = 0.5  # of what a pull promises to first order: less means that it was too long
+ROUNDED = 1e-10  # of the square of the distance to a posture: less is no progress
 NO_LIMIT = 1e300  # rad, m
 WITHIN = np.pi  # rad, m: where joints without limits begin
 ROUNDING = 1e-6  # by so much a rotation may be none
 
 
 class InverseKinematics(NamedTuple):
-    """Positions that bring a frame to a pose, or as near as they were found to come.
+    """Positions that bring frames to poses, or as near as they were found to come.
 
     Attributes:
         q: positions (..., nq).
-        reached: whether both errors are within the tolerance (...).
-        rotation_error, distance: how far off the frame is (...), rad and m.
+        reached: whether all errors are within the tolerance (...).
+        rotation_error, distance: how far off the frame is (...), rad and m; (..., F) of F frames.
     """
 
     q: Array
@@ -42,136 +53,285 @@ class InverseKinematics(NamedTuple):
 
 
 class PoseSolver:
-    """Inverse kinematics of one frame.
+    """Inverse kinematics of one frame, by name, or of several.
 
-    Raises ValueError for a robot with a joint whose positions do not have its velocities as rates, KeyError.
+    Raises ValueError for a robot with joints that move in a way of their own, KeyError for an unknown frame.
     """
 
-    def __init__(self, robot: BoundModel, frame: str, *, limits: bool) -> None:
+    def __init__(self, robot: BoundModel, frames: str | tuple[str, ...], *, limits: bool) -> None:
         self._model = model = robot.model
-        for joint in model.joints:
-            if type(joint.kind).integrate is not JointKind.integrate or joint.kind.nq != joint.kind.nv:
-                raise ValueError(f"inverse kinematics: joint {joint.name!r} is not one of plain positions: lock it")
-        self._kernel = robot.evaluation(f"inverse_kinematics_step:{frame}").kernel
-        bounds = (model.lower, model.upper) if limits else (np.full(model.nv, -np.inf), np.full(model.nv, np.inf))
-        self._lower, self._upper = (np.clip(x, -NO_LIMIT, NO_LIMIT) for x in bounds)
+        require_motion(model)
+        if isinstance(frames, str):
+            self._evaluation = robot.evaluation(kernel_of_frame("inverse_kinematics_step", frames))
+            self._shape: tuple[int, ...] = (4, 4)
+        else:
+            step = SeveralFrames(frames)
+            for name in frames:
+                model.frame(name)
+            signature = step.signature(model)
+            name = f"inverse_kinematics_step:{','.join(frames)}"
+            self._evaluation = robot.custom_kernel(name, signature, function_of(model, signature, step))
+            self._shape = (len(frames), 4, 4)
+        self._kernel = self._evaluation.kernel
+        bounds = (model.lower, model.upper) if limits else (np.full(model.nq, -np.inf), np.full(model.nq, np.inf))
+        self._lowest, self._highest = (np.clip(x, -NO_LIMIT, NO_LIMIT) for x in bounds)
         self._least = np.where(np.isfinite(model.lower), model.lower, np.minimum(-WITHIN, model.upper - WITHIN))
         self._range = np.where(np.isfinite(model.upper), model.upper, np.maximum(WITHIN, self._least + WITHIN))
         self._range -= self._least
+        names = (frames,) if isinstance(frames, str) else frames
+        self._kept = _not_moving(model, names)
+        self._quaternions = [
+            slice(joint.q_index + joint.kind.quaternion.start, joint.q_index + joint.kind.quaternion.stop)
+            for joint in model.joints
+            if joint.kind.quaternion is not None
+        ]
         self._start = model.start_position()
 
     def solve(
-        self, pose: ArrayLike, q0: ArrayLike | None, tolerance: float, restarts: int, seed: int
+        self,
+        pose: ArrayLike,
+        q0: ArrayLike | None,
+        posture: ArrayLike | None,
+        held: Sequence[str],
+        tolerance: float,
+        restarts: int,
+        seed: int,
     ) -> InverseKinematics:
         """See `Robot.inverse_kinematics`."""
-        wanted, most = _poses(pose), tolerance * tolerance
-        start = self._start if q0 is None else self._model.configuration(q0)
-        if wanted.ndim == 2 and start.ndim == 1:
-            q, turn, distance = self._one(wanted, start, most, restarts, seed)
-            reached = np.array(turn <= most and distance <= most)
-            return InverseKinematics(q, reached, np.sqrt(turn), np.sqrt(distance))
-        lead = np.broadcast_shapes(wanted.shape[:-2], start.shape[:-1])
-        poses = np.broadcast_to(wanted, (*lead, 4, 4)).reshape(-1, 4, 4)
-        search = _Search(self._step, poses, len(self._lower), most)
-        begin = np.broadcast_to(start, (*lead, len(self._lower))).reshape(len(poses), -1)
-        search.run(np.arange(len(poses)), np.clip(begin, self._lower, self._upper))
+        wanted, most = checked_poses(pose, self._shape), tolerance * tolerance
+        rest = None if posture is None else self._model.configuration(posture, what="posture")
+        start = self._model.configuration(q0) if q0 is not None else self._start if rest is None else rest
+        limits, kept = self._holding(start, held)
+        if wanted.ndim == len(self._shape) and start.ndim == 1 and rest is None:
+            return self._one(wanted, start, limits, kept, most, restarts, seed)
+        lead = np.broadcast_shapes(
+            wanted.shape[: wanted.ndim - len(self._shape)], start.shape[:-1], () if rest is None else rest.shape[:-1]
+        )
+        poses = np.ascontiguousarray(np.broadcast_to(wanted, (*lead, *self._shape)).reshape(-1, *self._shape))
+        begin = self._each(start, lead)
+        begin = np.clip(begin, *limits)
+        search = _Search(self, limits, poses, most)
+        search.run(np.arange(len(poses)), begin)
         rng = np.random.default_rng(seed)
         for _ in range(restarts):
-            left = np.flatnonzero(~search.reached)
+            left = np.flatnonzero(search.missed)
             if not len(left):
                 break
-            search.run(left, self._random(rng, len(left)))
-        left = np.flatnonzero(~search.reached)
-        search.run(left, search.q[left], LAST)
-        turn, distance = (np.sqrt(x).reshape(lead) for x in search.squares)
-        return InverseKinematics(search.q.reshape(*lead, -1), search.reached.reshape(lead), turn, distance)
+            search.run(left, self._anew(rng, begin[left], kept))
+        left = np.flatnonzero(search.missed)
+        search.run(left, search.found.q[left], LAST)
+        if rest is not None:
+            search.pull(self._each(rest, lead))
+        found, errors = search.found, (*lead, *self._shape[:-2])
+        return InverseKinematics(
+            found.q.reshape(*lead, -1),
+            ~search.missed.reshape(lead),
+            np.sqrt(found.turn).reshape(errors),
+            np.sqrt(found.distance).reshape(errors),
+        )
 
-    def _one(self, wanted: Array, start: Array, most: float, restarts: int, seed: int) -> tuple[Array, Array, Array]:
-        """Positions for one pose, at the price of a call a step, and the squares of both errors."""
-        step, lower, upper = self._kernel.call, self._lower, self._upper
-        best, rng = None, None
+    def _each(self, q: Array, lead: tuple[int, ...]) -> Array:
+        """Positions for every pose, (N, nq)."""
+        count = int(np.prod(lead, dtype=int))
+        return np.ascontiguousarray(np.broadcast_to(q, (*lead, self._model.nq)).reshape(count, self._model.nq))
+
+    def _holding(self, start: Array, held: Sequence[str]) -> tuple[Limits, NDArray[np.bool_]]:
+        """Limits within which joints that are held cannot move, and what does not begin anew."""
+        if isinstance(held, str):
+            raise TypeError(f"inverse_kinematics: held: expected names of joints, not {excerpt(held)}")
+        lowest, highest, kept = self._lowest, self._highest, self._kept
+        if len(held):
+            lowest, highest, kept = lowest.copy(), highest.copy(), kept.copy()
+        for name in held:
+            joint = self._model.joint(name)
+            if type(joint.kind).integrate is not JointKind.integrate:
+                raise ValueError(f"held: joint {name!r} is not one of plain positions: lock it as the model is loaded")
+            own = slice(joint.q_index, joint.q_index + joint.kind.nq)
+            places = start[..., own].reshape(-1, joint.kind.nq)
+            if not np.array_equal(places, np.broadcast_to(places[:1], places.shape)):
+                raise ValueError(f"held: joint {name!r} is not in one place in all of q0")
+            lowest[own] = highest[own] = places[0]
+            kept[own] = True
+        return (lowest, highest), kept
+
+    def _one(
+        self,
+        wanted: Array,
+        start: Array,
+        limits: Limits,
+        kept: NDArray[np.bool_],
+        most: float,
+        restarts: int,
+        seed: int,
+    ) -> InverseKinematics:
+        """Positions for one pose, at the price of a call a step."""
+        step, (lowest, highest) = self._kernel.call, limits
+        still, none, errors = self._start, np.zeros(()), self._shape[:-2]
+        best, least, rng, begin = None, np.inf, None, start
+        worst, cost, apart = np.empty(()), np.empty(()), np.empty(())
         for k in range(restarts + 2):
-            q, after, turn, distance = np.clip(start, lower, upper), np.empty_like(start), np.empty(()), np.empty(())
-            for _ in range(LAST if k > restarts else STEPS):
-                step(q, wanted, lower, upper, after, turn, distance)
-                if turn <= most and distance <= most:
-                    return q, turn, distance
+            q, after = np.clip(begin, lowest, highest), np.empty_like(start)
+            turn, distance = np.empty(errors), np.empty(errors)
+            steps = LAST if k > restarts else STEPS
+            for n in range(steps + 1):
+                step(q, wanted, lowest, highest, still, none, after, turn, distance, worst, cost, apart)
+                if worst <= most or n == steps:
+                    break
                 q, after = after, q
-            step(q, wanted, lower, upper, after, turn, distance)
-            if best is None or _cost(turn, distance) < _cost(*best[1:]):
-                best = q, turn, distance
+            if worst <= most or cost < least:
+                best, least = (q, turn, distance), float(cost)
+                if worst <= most:
+                    break
             rng = rng or np.random.default_rng(seed)
-            start = self._random(rng, 1)[0] if k < restarts else best[0]
+            if k < restarts:
+                begin = self._anew(rng, start[None], kept)[0]
+            elif best is not None:
+                begin = best[0]
         assert best is not None
-        return best
+        return InverseKinematics(best[0], np.array(worst <= most), np.sqrt(best[1]), np.sqrt(best[2]))
 
-    def _random(self, rng: np.random.Generator, count: int) -> Array:
-        return self._least + self._range * rng.random((count, len(self._least)))
+    def _anew(self, rng: np.random.Generator, begin: Array, kept: NDArray[np.bool_]) -> Array:
+        """Random positions to begin another try at, (N, nq); what is kept, a floating base too, begins where it did."""
+        q: Array = self._least + self._range * rng.random(begin.shape)
+        for part in self._quaternions:
+            q[:, part] = rng.normal(size=(len(q), 4))
+            q[:, part] /= np.linalg.norm(q[:, part], axis=1, keepdims=True)
+        return np.where(kept, begin, q)
 
-    def _step(self, q: Array, wanted: Array, after: Array, turn: Array, distance: Array) -> None:
-        done = self._kernel.several(q, wanted, self._lower, self._upper, after, turn, distance)
-        assert done is not None
+    def step(self, at: Samples, limits: Limits, wanted: Array, after: Array, posture: Array, pull: Array) -> None:
+        """A step of each sample; what it gives of the positions before is written to `at`."""
+        inputs = at.q, wanted, *limits, posture, pull
+        outputs = after, at.turn, at.distance, at.worst, at.cost, at.apart
+        if self._kernel.several(*inputs, *outputs) is None:  # as for angles too large for the fast sine
+            self._evaluation(inputs, outputs)
+
+    def samples(self, q: Array) -> Samples:
+        """Samples at q (N, nq), of which nothing is known yet."""
+        n, errors = len(q), (len(q), *self._shape[:-2])
+        numbers = (np.full(n, np.inf) for _ in range(3))
+        return Samples(q, np.full(errors, np.inf), np.full(errors, np.inf), *numbers)
+
+
+class Samples(NamedTuple):
+    """Positions (N, nq), squares of their errors (N, ...), and of their distance from a posture (N)."""
+
+    q: Array
+    turn: Array
+    distance: Array
+    worst: Array
+    cost: Array
+    apart: Array
+
+    def take(self, which: Indices | NDArray[np.bool_], others: Samples, rows: Indices | NDArray[np.bool_]) -> None:
+        """Put rows of others in place of some."""
+        for own, other in zip(self, others):
+            own[which] = other[rows]
 
 
 class _Search:
-    """The best positions of each pose (N) so far; squares: of both errors (2, N)."""
+    """The best positions of each pose (N) so far."""
 
-    def __init__(
-        self,
-        step: Callable[[Array, Array, Array, Array, Array], None],
-        wanted: Array,
-        n: int,
-        most: float,
-    ) -> None:
-        self._step, self._wanted, self._most = step, wanted, most
-        self.q = np.zeros((len(wanted), n))
-        self.squares = np.full((2, len(wanted)), np.inf)
-        self.reached = np.zeros(len(wanted), dtype=bool)
+    def __init__(self, solver: PoseSolver, limits: Limits, wanted: Array, most: float) -> None:
+        self._solver, self._limits, self._wanted, self._most = solver, limits, wanted, most
+        self.found = solver.samples(np.zeros((len(wanted), len(limits[0]))))
 
-    def run(self, which: NDArray[np.intp], q: Array, steps: int = STEPS) -> None:
+    @property
+    def missed(self) -> NDArray[np.bool_]:
+        """Which poses are not reached."""
+        return ~(self.found.worst <= self._most)
+
+    def run(self, which: Indices, q: Array, steps: int = STEPS) -> None:
         """One try of these poses, from q (n, nq)."""
         if not len(which):
             return
-        wanted = np.ascontiguousarray(self._wanted[which])
-        q, after = np.array(q, order="C"), np.empty(q.shape)
-        turn, distance = np.empty(len(q)), np.empty(len(q))
+        wanted, at, after = self._wanted[which], self._solver.samples(np.array(q, order="C")), np.empty(q.shape)
+        none = np.zeros(len(q))
         for step in range(steps + 1):
-            self._step(q, wanted, after, turn, distance)
-            done = (turn <= self._most) & (distance <= self._most)
+            self._solver.step(at, self._limits, wanted, after, at.q, none[: len(at.q)])
+            done = at.worst <= self._most
             if step == steps or done.all():
-                self._keep(which, q, turn, distance)
+                self._keep(which, at)
                 return
             if not done.any():
-                q, after = after, q
+                at, after = at._replace(q=after), at.q
             elif step % SIFTED:
-                after[done] = q[done]
-                q, after = after, q
+                after[done] = at.q[done]
+                at, after = at._replace(q=after), at.q
             else:
-                self._keep(which[done], q[done], turn[done], distance[done])
-                which, q, wanted = which[~done], after[~done], wanted[~done]
-                after, turn, distance = np.empty(q.shape), np.empty(len(q)), np.empty(len(q))
+                self._keep(which[done], Samples(*(x[done] for x in at)))
+                which, wanted = which[~done], wanted[~done]
+                at = self._solver.samples(after[~done])
+                after = np.empty(at.q.shape)
 
-    def _keep(self, which: NDArray[np.intp], q: Array, turn: Array, distance: Array) -> None:
+    def _keep(self, which: Indices, at: Samples) -> None:
         """Take those that are nearer than what was found before."""
-        better = _cost(turn, distance) < _cost(*self.squares[:, which])
-        which = which[better]
-        self.q[which], self.squares[:, which] = q[better], (turn[better], distance[better])
-        self.reached[which] = (turn[better] <= self._most) & (distance[better] <= self._most)
+        better = at.cost < self.found.cost[which]
+        self.found.take(which[better], at, better)
+
+    def pull(self, posture: Array) -> None:
+        """Move what has reached its pose towards a posture (N, nq), as far as the frames stay where they are."""
+        which = np.flatnonzero(~self.missed)
+        share = np.ones(len(which))
+        for _ in range(PULLS):
+            if not len(which):
+                return
+            at = self._solver.samples(self.found.q[which])
+            wanted, rest, moved = self._wanted[which], posture[which], np.empty(at.q.shape)
+            self._solver.step(at, self._limits, wanted, moved, rest, share)
+            before, length = at.apart.copy(), np.square(moved - at.q).sum(axis=1)
+            progress = np.maximum(SUFFICIENT * length / share, ROUNDED * before)
+            for _ in range(CORRECTIONS):
+                at = at._replace(q=moved)
+                moved = np.empty(at.q.shape)
+                self._solver.step(at, self._limits, wanted, moved, rest, np.zeros(len(which)))
+                off = ~(at.worst <= self._most)
+                if not off.any():
+                    break
+                moved[~off] = at.q[~off]
+            nearer = (at.worst <= self._most) & (at.apart < before - progress)
+            self.found.take(which[nearer], at, nearer)
+            share = np.where(nearer, np.minimum(1.0, 2.0 * share), 0.5 * share)
+            on = share >= LEAST_PULL
+            which, share = which[on], share[on]
 
 
-def _cost(turn: Array, distance: Array) -> Array:
-    """What the step makes smaller, of the squares of both errors."""
-    return turn + distance / LENGTH**2
+def _not_moving(model: Model, frames: Sequence[str]) -> NDArray[np.bool_]:
+    """Which positions (nq) move none of the frames, or are a floating base's."""
+    moving: set[str] = set()
+    for name in frames:
+        body = model.frame(name).body
+        while body != WORLD:
+            joint = model.bodies[body].joint
+            moving.add(joint.name if joint.mimic is None else joint.mimic.leader)
+            body = model.bodies[body].parent
+    found = np.ones(model.nq, dtype=bool)
+    for own in model.joints:
+        if own.name in moving and not isinstance(own.kind, Floating):
+            found[own.q_index : own.q_index + own.kind.nq] = False
+    return found
 
 
-def _poses(pose: ArrayLike) -> Array:
-    """Poses (..., 4, 4) as they are. Raises ValueError for what is none."""
+def checked_poses(pose: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Poses as they are, (..., 4, 4) or (..., F, 4, 4). Raises ValueError for what is none."""
     found = real_array(pose, "pose")
-    if found.ndim < 2 or found.shape[-2:] != (4, 4):
-        raise ValueError(f"pose: expected (..., 4, 4), got {found.shape}")
+    if found.shape[found.ndim - len(shape) :] != shape or found.ndim < len(shape):
+        raise ValueError(f"pose: expected (..., {', '.join(map(str, shape))}), got {found.shape}")
     R = found[..., :3, :3]
     off = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(initial=0.0)
     last = found[..., 3, :] == (0.0, 0.0, 0.0, 1.0)
     if not (off < ROUNDING and np.all(np.linalg.det(R) > 0.0) and last.all() and np.isfinite(found).all()):
         raise ValueError("pose: not a homogeneous matrix of a rotation and a position, as `Robot.pose` gives it")
     return np.ascontiguousarray(found)
+
+
+def frames_of(frame: str | Sequence[str]) -> str | tuple[str, ...]:
+    """One name, or several. Raises TypeError for what is neither, ValueError for none and for one twice."""
+    if isinstance(frame, str):
+        return frame
+    if not isinstance(frame, Sequence) or not all(isinstance(name, str) for name in frame):
+        raise TypeError(
+            f"inverse_kinematics: frame: expected the name of a frame, or several of them, not {excerpt(frame)}"
+        )
+    if not frame or len(set(frame)) != len(frame):
+        raise ValueError(f"inverse_kinematics: frame: {excerpt(list(frame))}: expected different frames, at least one")
+    return tuple(frame)

@@ -74,13 +74,15 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
             engine.terms = params.terms
 
     def open(self) -> None:
-        from rbd_dynamics.nodes.server import trajectory_services
+        from rbd_dynamics.nodes.server import kinematics_services, trajectory_services
         from rbd_dynamics_interfaces import srv
 
         self.entities.subscribe(JointState, "joint_states", self._on_joint_state, LATEST)
         for service in DYNAMICS_SERVER.services:
             kind = getattr(srv, service.kind.rpartition("/")[2])
-            long: Plan | None = getattr(trajectory_services, service.name.removeprefix("~/"), None)
+            name = service.name.removeprefix("~/")
+            plans = (getattr(room, name, None) for room in (kinematics_services, trajectory_services))
+            long: Plan | None = next(filter(None, plans), None)
             if long is not None:
                 self.entities.serve_slow(kind, service.name, self._begin(long, kind.Response), thread=PLANNING)
             elif service.name == "~/fill_trajectory_efforts":

@@ -17,7 +17,7 @@ from rbd_dynamics.simulation.quick_steps import machine_code, time_step_inputs
 from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged
 
 if TYPE_CHECKING:
-    from rbd_dynamics.compiler.loops import Argument, Bound
+    from rbd_dynamics.compiler.loops import Argument
     from rbd_dynamics.compiler.native import BoundKernel
 
 Array = NDArray[np.float64]
@@ -73,10 +73,10 @@ class Block:
         few_tau = np.zeros((count, nv))
         kernel = machine_code(one.quick.robot)
         step, lower, upper = time_step_inputs(self._h, *one.limits)
-        inertia = np.array(one.quick.robot.inertia_input)
+        self._robot, self._inertia = one.quick.robot, np.array(one.quick.robot.inertia_input)
 
         def bound(tau: Array, states: Sequence[Array]) -> BoundKernel:
-            return kernel.bound((*states[:3], tau, step, lower, upper, *states[3:], inertia), states)
+            return kernel.bound((*states[:3], tau, step, lower, upper, *states[3:], self._inertia), states)
 
         many = bound(self._tau, (q, v, a[0], side[0], self._counts[0]))
         self._why = np.zeros(1, dtype=np.int64)
@@ -93,7 +93,29 @@ class Block:
             np.zeros(count, dtype=np.int64),
             self._why,
         ]
-        self._keeps = kernel, step, lower, upper, inertia  # alive, like all that is bound
+        self._keeps = kernel, step, lower, upper  # alive, like all that is bound
+
+        # where it stands, and the efforts, are set before it runs
+        self._bound = _loops().bind(0, 0, 0, 0, 0, 0, 0, *self._fixed, self._tau, 0, 0, 0, *self._rest)
+        self._place_of_efforts = 7 + len(self._fixed)
+
+    def begin_anew(self, q: Array, v: Array) -> None:
+        """The samples at other states, as if made for them."""
+        np.copyto(self._inertia, self._robot.inertia_input)
+        self._done = 0
+        self._alive[:], self._ended[:], self._to_do[:] = True, -1, 1.0
+        for array in (self._tau, *self._turns):
+            array[:] = 0.0
+        for kept, state in zip(self._kept, (q, v)):
+            kept[0] = state
+        if not self._direct:
+            for track, state in zip(self._tracks, (q, v)):
+                track[:] = state
+
+    @property
+    def states(self) -> tuple[Array, Array]:
+        """q, v (S + 1, N, ...), that are written anew by the next roll."""
+        return self._kept
 
     def roll(self, efforts: Array | Law, steps: int) -> NDArray[np.int64]:
         """Fill the states of all samples; the last step that each has done where it diverged, else -1.
@@ -108,29 +130,33 @@ class Block:
         per_sample, per_step, per_joint = (stride // numbers.itemsize for stride in every.strides)
         if per_step == 0 and steps > 0:
             np.clip(every[self.samples, 0], -self._limit, self._limit, out=self._tau)
-        bound = self._bound(numbers, per_step, per_sample, per_joint)
+        self._efforts(numbers, per_step, per_sample, per_joint)
         begin = self.samples.start * per_sample
         longest = max(1, LONGEST // self._count) if self._direct else self._every
         while self._done < steps:
-            self._march(bound, min(longest, steps - self._done), begin, per_step)
+            self._march(min(longest, steps - self._done), begin, per_step)
         return self._ended
 
     def _roll_by_law(self, law: Law, steps: int) -> None:
-        bound = self._bound(self._tau, 0, 0, 0)
+        self._efforts(self._tau, 0, 0, 0)
         limit = self._limit
         for step in range(steps):
             q, v = self._state(step)[:2]
             np.clip(of_law(law, step * self._h, q.copy(), v.copy()), -limit, limit, out=self._tau)
             self._end(self._alive & ~np.isfinite(self._tau).all(axis=1), step)
             self._tau[~self._alive] = 0.0
-            self._march(bound, 1, 0, 0)
+            self._march(1, 0, 0)
 
-    def _bound(self, efforts: Array, *strides: int) -> Bound:
-        """`march` with everything but where it stands."""
-        return _loops().bind(0, 0, 0, 0, 0, 0, 0, *self._fixed, efforts, *strides, *self._rest)
+    def _efforts(self, efforts: Array, *strides: int) -> None:
+        """Where `march` reads efforts."""
+        _loops().check(self._place_of_efforts, efforts)
+        self._bound.place(self._place_of_efforts, efforts)
+        for k, stride in enumerate(strides, start=1):
+            self._bound.set(self._place_of_efforts + k, stride)
 
-    def _march(self, bound: Bound, steps: int, efforts_begin: int, per_step: int) -> None:
+    def _march(self, steps: int, efforts_begin: int, per_step: int) -> None:
         """So many steps, of which the last one may be kept."""
+        bound = self._bound
         aim = self._done + steps
         while self._done < aim:
             turn = self._done % 2

@@ -22,6 +22,7 @@ from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged, S
 
 Array = NDArray[np.float64]
 Errors = Literal["raise", "nan"]
+FEW = 20_000  # numbers of states: to make what they move in takes longer than to copy them
 BLOCK = 1024  # samples whose states go from step to step together: of more the caches hold too little
 
 
@@ -60,6 +61,11 @@ class BatchSimulation:
         self._one = self._simulation()
         self.options = self._one.options
         self._quick = self._one.quick is not None
+        self._blocks: dict[tuple[int, int, int], Block] = {}  # what has rolled last, for the next time
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State for copies and other processes, which make what they move in."""
+        return {**vars(self), "_blocks": {}}
 
     def _simulation(self) -> Simulation:
         """One that does what many at once cannot."""
@@ -147,6 +153,17 @@ class BatchSimulation:
             for k in range(count):
                 own = _of_sample(given, k)
                 ended[k] = _one_by_one(simulation, q[k], v[k], own, steps, every, all_q[:, k], all_v[:, k])
+        elif 0 < all_q.size + all_v.size <= FEW:
+            key = count, samples, every
+            block = self._blocks.pop(key, None)  # of two threads one makes another
+            if block is None:
+                block = Block(self._one, self._simulation, every, *_empty(samples, q, v), 0, count)
+            block.begin_anew(q, v)
+            ended[:] = block.roll(efforts, steps)
+            for own, found in zip((all_q, all_v), block.states):
+                own[:] = found
+            self._blocks.clear()  # the latest is kept: mostly the next is as large
+            self._blocks[key] = block
         else:
             size = count if callable(efforts) else BLOCK  # a law may look at all samples at once
             all_q[0], all_v[0] = q, v

@@ -10,7 +10,8 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from helpers.checks.gradients import CASES, Cell, assert_near, small_arm, state
+from helpers.checks.gradients import CASES, ROBOTS, Cell, assert_near, floating_arm, small_arm, state
+from helpers.models.robots import load_robot
 from helpers.wide import table, wide
 
 import rbd_dynamics as rbd
@@ -27,7 +28,7 @@ TRANSFORMATIONS = (
 )  # fmt: skip
 #: of one function each time
 OFTEN = ("jit", "vmap", "grad", "hessian", "scan", "export")
-CELLS = [(name, how) for name in CASES for how in TRANSFORMATIONS]
+CELLS = [(of, name, how) for of in ROBOTS for name in CASES for how in TRANSFORMATIONS]
 
 
 @pytest.fixture(autouse=True)
@@ -41,9 +42,11 @@ def double():
 cell_of = cache(partial(Cell, functions, jnp.concatenate))
 
 
-@pytest.mark.parametrize(("name", "how"), table(CELLS, lambda cell: cell[0] == "forward_dynamics" and cell[1] in OFTEN))
-def test_each_transformation_of_each_function(name, how):
-    cell = cell_of(name)
+@pytest.mark.parametrize(
+    ("of", "name", "how"), table(CELLS, lambda cell: cell[:2] == ("arm", "forward_dynamics") and cell[2] in OFTEN)
+)
+def test_each_transformation_of_each_function(of, name, how):
+    cell = cell_of(of, name)
     x, d, w, oracle = cell.x, cell.direction, cell.weights, cell.oracle
     if how == "eager":
         assert_near(cell(x), oracle(x), 1e-14)
@@ -86,18 +89,18 @@ def test_each_transformation_of_each_function(name, how):
         assert_near(exported.call(x), w @ oracle.jacobian(x), cell.first)
 
 
+def quadruped() -> rbd.Model:
+    """Configuration 19, tangent 18."""
+    return load_robot("solo12", "floating")
+
+
 # --- tangents of quaternions -----------------------------------------------------------------------------------
 
 
-def test_a_floating_base_has_gradients_by_its_tangent():
-    """Configuration 8, tangent 7: along `integrate` they are the library's own derivatives."""
-    builder = rbd.ModelBuilder("floating arm")
-    inertia = (0.2, 0.01, 0.0, 0.3, 0.02, 0.25)
-    builder.add_body("base", None, rbd.joints.Floating(), mass=3.0, com=(0.1, 0.0, 0.2), inertia=inertia)
-    builder.add_body(
-        "arm", "base", rbd.joints.Revolute((0.0, 1.0, 0.0)), mass=1.0, com=(0.3, 0.0, 0.0), inertia=inertia
-    )
-    robot = rbd.Robot(builder.build())
+@pytest.mark.parametrize("model", table([floating_arm, quadruped], (floating_arm,)))
+def test_a_floating_base_has_gradients_by_its_tangent(model):
+    """Configurations have a number more than tangents: along `integrate` they are the library's own derivatives."""
+    robot = rbd.Robot(model())
     f, values = functions(robot), state(robot)
     q, v, tau = (values[name] for name in ("q", "v", "tau"))
     still = jnp.zeros(robot.model.nv)
@@ -109,9 +112,10 @@ def test_a_floating_base_has_gradients_by_its_tangent():
     for how in (jax.jacfwd, jax.jacrev):
         for found, wanted in zip(how(acceleration, argnums=(0, 1, 2))(still, v, tau), expected):
             assert_near(found, wanted, 1e-13)
-    assert jax.jacrev(f.forward_dynamics)(q, v, tau).shape == (7, 8)
+    nq, nv = robot.model.nq, robot.model.nv
+    assert jax.jacrev(f.forward_dynamics)(q, v, tau).shape == (nv, nq) and nq == nv + 1
     assert_near(
-        jax.jacrev(f.difference, argnums=1)(q, q) @ jax.jacfwd(f.integrate, argnums=1)(q, still), np.eye(7), 1e-13
+        jax.jacrev(f.difference, argnums=1)(q, q) @ jax.jacfwd(f.integrate, argnums=1)(q, still), np.eye(nv), 1e-13
     )
 
 

@@ -7,7 +7,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from helpers.checks.gradients import CASES, Cell, assert_near, small_arm, state
+from helpers.checks.gradients import CASES, ROBOTS, Cell, assert_near, floating_arm, small_arm, state
 from helpers.wide import table, wide
 
 import rbd_dynamics as rbd
@@ -16,7 +16,7 @@ from rbd_dynamics.torch import functions
 torch = pytest.importorskip("torch")
 
 TRANSFORMATIONS = ("eager", "vmap", "grad", "jvp", "jacfwd", "jacrev", "hessian", "gradgradcheck", "compile")
-CELLS = [(name, how) for name in CASES for how in TRANSFORMATIONS]
+CELLS = [(of, name, how) for of in ROBOTS for name in CASES for how in TRANSFORMATIONS]
 #: of one function each time
 OFTEN = ("vmap", "grad", "jacrev", "hessian", "gradgradcheck")
 
@@ -24,9 +24,11 @@ OFTEN = ("vmap", "grad", "jacrev", "hessian", "gradgradcheck")
 cell_of = cache(partial(Cell, functions, torch.cat, array=torch.tensor))
 
 
-@pytest.mark.parametrize(("name", "how"), table(CELLS, lambda cell: cell[0] == "forward_dynamics" and cell[1] in OFTEN))
-def test_each_transformation_of_each_function(name, how):
-    cell = cell_of(name)
+@pytest.mark.parametrize(
+    ("of", "name", "how"), table(CELLS, lambda cell: cell[:2] == ("arm", "forward_dynamics") and cell[2] in OFTEN)
+)
+def test_each_transformation_of_each_function(of, name, how):
+    cell = cell_of(of, name)
     d, w, oracle = cell.direction, cell.weights.numpy(), cell.oracle
     x = torch.tensor(cell.x)
     if how == "eager":
@@ -58,15 +60,6 @@ def test_each_transformation_of_each_function(name, how):
         x.requires_grad_()
         compiled(x).backward()
         assert_near(x.grad, w @ oracle.jacobian(cell.x), cell.first)
-
-
-def floating_arm() -> rbd.Model:
-    builder = rbd.ModelBuilder("floating arm")
-    inertia = (0.2, 0.01, 0.0, 0.3, 0.02, 0.25)
-    arm = rbd.joints.Revolute((0.0, 1.0, 0.0))
-    builder.add_body("base", None, rbd.joints.Floating(), mass=3.0, com=(0.1, 0.0, 0.2), inertia=inertia)
-    builder.add_body("arm", "base", arm, mass=1.0, com=(0.3, 0.0, 0.0), inertia=inertia)
-    return builder.build()
 
 
 def test_a_floating_base_has_gradients_by_its_tangent():

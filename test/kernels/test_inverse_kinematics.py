@@ -7,10 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.optimize
 from helpers.models.robots import load_robot, needs_pinocchio, robot_file
+from helpers.wide import table
 
 import rbd_dynamics as rbd
 from rbd_dynamics import Robot
+from rbd_dynamics.constraints import placement
 
 INERTIA = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
 ARMS = {"ur5_robot": "tool0", "panda": "panda_hand", "z1": "gripperMover", "baxter": "left_gripper", "kinova": ""}
@@ -44,11 +47,10 @@ def pinocchio_position(theirs, model, q):
     import pinocchio as pin
 
     found = pin.neutral(theirs)
-    for name, position in zip(model.joint_names, q):
-        joint = theirs.joints[theirs.getJointId(name)]
-        found[joint.idx_q : joint.idx_q + joint.nq] = (
-            position if joint.nq == 1 else (np.cos(position), np.sin(position))
-        )
+    for own in model.joints:
+        joint, position = theirs.joints[theirs.getJointId(own.name)], q[own.q_index : own.q_index + own.kind.nq]
+        continuous = joint.nq == 2
+        found[joint.idx_q : joint.idx_q + joint.nq] = (*np.cos(position), *np.sin(position)) if continuous else position
     return found
 
 
@@ -86,7 +88,7 @@ def test_out_of_reach_the_nearest_is_found_and_said():
     assert free.q[0] == pytest.approx(0.9, abs=1e-6) and free.distance == pytest.approx(0.1, abs=1e-9)
 
 
-def test_what_is_no_pose_and_joints_without_plain_positions_are_refused():
+def test_what_is_no_pose_and_what_names_no_frame_is_refused():
     robot = Robot(load_robot("ur5_robot"))
     with pytest.raises(ValueError, match=r"pose: expected \(\.\.\., 4, 4\), got \(3, 3\)"):
         robot.inverse_kinematics("tool0", np.eye(3))
@@ -95,7 +97,107 @@ def test_what_is_no_pose_and_joints_without_plain_positions_are_refused():
             robot.inverse_kinematics("tool0", bad)
     with pytest.raises(KeyError, match="tol0"):
         robot.inverse_kinematics("tol0", np.eye(4))
-    with pytest.raises(ValueError, match="joint 'root_joint' is not one of plain positions: lock it"):
-        Robot(load_robot("ur5_robot", "floating")).inverse_kinematics("tool0", np.eye(4))
+    for none in ([], ["tool0", "tool0"]):
+        with pytest.raises(ValueError, match="expected different frames, at least one"):
+            robot.inverse_kinematics(none, np.zeros((len(none), 4, 4)))
+    with pytest.raises(ValueError, match=r"pose: expected \(\.\.\., 2, 4, 4\), got \(4, 4\)"):
+        robot.inverse_kinematics(["tool0", "wrist_1_link"], np.eye(4))
+    with pytest.raises(TypeError, match="frame: expected the name of a frame, or several of them, not 3"):
+        robot.inverse_kinematics(3, np.eye(4))
     with pytest.raises(TypeError, match="needs a robot in double precision"):
         Robot(load_robot("ur5_robot"), dtype=np.float32).inverse_kinematics("tool0", np.eye(4))
+
+
+TOGETHER = {
+    ("baxter", "fixed"): ("left_gripper", "right_gripper"),
+    ("solo12", "floating"): ("FL_FOOT", "HR_FOOT"),
+    ("talos_reduced", "floating"): ("left_sole_link", "right_sole_link", "gripper_left_base_link"),
+}
+
+
+@needs_pinocchio
+@pytest.mark.parametrize(("name", "base"), table(list(TOGETHER), lambda case: case == ("solo12", "floating")))
+def test_several_frames_are_brought_to_their_poses_at_once(name, base):
+    """Of a floating base, too; where each frame then is says Pinocchio."""
+    import pinocchio as pin
+
+    frames = TOGETHER[name, base]
+    model = load_robot(name, base)
+    robot, rng = Robot(model), np.random.default_rng(2)
+    states = np.array([model.random(rng) for _ in range(20)])
+    wanted = np.stack([robot.pose(states, frame) for frame in frames], axis=1)
+    near = model.integrate(states, 0.1 * rng.normal(size=(20, model.nv)))
+    inside = np.clip(near, model.lower, model.upper)
+    found = robot.inverse_kinematics(frames, wanted, inside, restarts=5)
+    assert found.reached.mean() > 0.9 and found.rotation_error.shape == found.distance.shape == (20, len(frames))
+    assert np.all(found.q >= model.lower) and np.all(found.q <= model.upper)
+    root = (pin.JointModelFreeFlyer(),) if base == "floating" else ()
+    theirs = pin.buildModelFromUrdf(str(robot_file(name)), *root)
+    data = theirs.createData()
+    for q, poses in zip(found.q[found.reached][:5], wanted[found.reached]):
+        position = pinocchio_position(theirs, model, q)
+        pin.framesForwardKinematics(theirs, data, position)
+        for frame, pose in zip(frames, poses):
+            np.testing.assert_allclose(data.oMf[theirs.getFrameId(frame)].homogeneous, pose, atol=3e-6)
+    one = robot.inverse_kinematics(frames, wanted[0], inside[0], restarts=5)
+    assert one.reached.shape == () and one.distance.shape == (len(frames),) and bool(one.reached) == found.reached[0]
+
+
+def test_a_posture_is_come_near_to_where_the_frame_leaves_a_choice():
+    """No motion that keeps the pose, and goes beyond no limit, leads nearer."""
+    model = load_robot("panda")
+    robot, rng = Robot(model), np.random.default_rng(4)
+    wanted = robot.pose(np.array([model.random(rng) for _ in range(40)]), "panda_hand")
+    home = model.start_position()
+    plain = robot.inverse_kinematics("panda_hand", wanted, home)
+    found = robot.inverse_kinematics("panda_hand", wanted, posture=home)
+    assert found.reached.all() and found.distance.max() <= 1e-6 and found.rotation_error.max() <= 1e-6
+    assert np.all(found.q >= model.lower) and np.all(found.q <= model.upper)
+    assert np.all(np.linalg.norm(found.q - home, axis=1) <= np.linalg.norm(plain.q - home, axis=1) + 1e-12)
+    gains = []
+    for q in found.q:  # the best change by linear programming: first order, within the limits, the pose kept
+        J, way = robot.jacobian(q, "panda_hand"), home - q
+        bounds = np.stack([np.maximum(model.lower - q, -1.0), np.minimum(model.upper - q, 1.0)], axis=1)
+        best = scipy.optimize.linprog(-way, A_eq=J, b_eq=np.zeros(6), bounds=bounds)
+        assert best.success
+        gains.append(-best.fun)
+    assert np.median(gains) < 1e-3 and np.mean(np.array(gains) < 0.01) >= 0.95
+    one = robot.inverse_kinematics("panda_hand", wanted[0], posture=home)
+    np.testing.assert_allclose(one.q, found.q[0], atol=1e-9)
+
+
+def test_ball_joints_are_turned():
+    builder = rbd.ModelBuilder("balls")
+    for k, parent in enumerate((None, "link0", "link1")):
+        builder.add_body(
+            f"link{k}", parent, rbd.joints.Spherical(), placement=placement((0.0, 0.0, 0.3 * bool(k))),
+            mass=1.0, com=(0.0, 0.0, 0.1), inertia=(0.01, 0.0, 0.0, 0.01, 0.0, 0.01),
+        )  # fmt: skip
+    model = builder.build()
+    robot, rng = Robot(model), np.random.default_rng(0)
+    wanted = robot.pose(np.array([model.random(rng) for _ in range(20)]), "link2")
+    found = robot.inverse_kinematics("link2", wanted)
+    assert found.reached.all()
+    np.testing.assert_allclose(robot.pose(found.q, "link2"), wanted, atol=2e-6)
+
+
+def test_held_joints_stay_and_others_that_move_nothing_do():
+    """Also where the search begins anew; one that stands beyond its limit is not moved either."""
+    model = load_robot("baxter")
+    robot, rng = Robot(model), np.random.default_rng(1)
+    begin = model.random(rng)
+    states = np.array([model.random(rng) for _ in range(20)])
+    arm = [k for k, name in enumerate(model.joint_names) if name.startswith("left")]
+    shoulder = model.joint("left_s0").q_index
+    states[:, shoulder] = begin[shoulder] = model.upper[shoulder] + 0.1
+    wanted = robot.pose(states, "left_gripper")
+    found = robot.inverse_kinematics("left_gripper", wanted, begin, held=["left_s0"])
+    assert found.reached.mean() > 0.9
+    others = np.setdiff1d(np.arange(model.nq), [k for k in arm if k != shoulder])
+    assert np.all(found.q[:, others] == begin[others])
+    one = robot.inverse_kinematics("left_gripper", wanted[0], begin, held=["left_s0"])
+    assert one.q[shoulder] == begin[shoulder]
+    with pytest.raises(ValueError, match="held: joint 'left_s0' is not in one place in all of q0"):
+        robot.inverse_kinematics("left_gripper", wanted, states + rng.random((20, 1)), held=["left_s0"])
+    with pytest.raises(KeyError, match="left_s9"):
+        robot.inverse_kinematics("left_gripper", wanted, held=["left_s9"])

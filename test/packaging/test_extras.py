@@ -23,8 +23,8 @@ PACKAGE = ROOT / "rbd_dynamics"
 WITH_ROSBAGS = {"lz4", "backports", "compression"}
 #: extras that this package imports nothing of
 OF_EXAMPLES = {"learning", "robots", "test", "all"}
-#: too large for [all]
-LARGE = {"torch", "jax", "casadi"}
+#: too large for [all], or for learning alone
+LARGE = {"torch", "jax", "casadi", "gymnasium"}
 
 
 @pytest.fixture(scope="module")

@@ -154,6 +154,7 @@ POSITIONAL = {
     "JointCoupling": "the coefficients are what it is",
     "ModelBuilder": "its name",
     "Robot.inverse_kinematics": "a pose and where the search for it begins",
+    "Reaching": "how many there are, as Gymnasium gives it",
     "Model.random": "its seed, as of numpy.random.default_rng",
     "Simulation.advance": "its number of steps",
     "DrivenSimulation.advance": "its number of steps",

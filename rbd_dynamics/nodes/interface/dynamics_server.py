@@ -39,7 +39,8 @@ class DynamicsServerParameters(CommonParameters):
     )
     most_trajectory_points: int = parameter(
         20_000,
-        "A trajectory of more points is not checked, retimed or produced; one of ten times as many, not filled",
+        "A trajectory of more points is not checked, retimed or produced; one of ten times as many, not filled. Nor "
+        "is inverse kinematics solved for more samples",
         minimum=2,
         maximum=1_000_000,
         dynamic=True,
@@ -89,6 +90,9 @@ DYNAMICS_SERVER = Interface(
                 "Velocities after the impact of everything that touches and is approaching"),
         Service("~/dynamics_terms", "rbd_dynamics_interfaces/srv/DynamicsTerms",
                 "Mass matrix, Coriolis, gravity, spring and friction torques, energies"),
+        Service("~/inverse_kinematics", "rbd_dynamics_interfaces/srv/InverseKinematics",
+                "Positions that bring frames to poses, within limits; the nearest where a pose is out of reach. The "
+                "first request of other frames waits for the compiler"),
         Service("~/fill_trajectory_efforts", "rbd_dynamics_interfaces/srv/FillTrajectoryEfforts",
                 "The trajectory, with velocities, accelerations and efforts at every point"),
         Service("~/check_trajectory", "rbd_dynamics_interfaces/srv/CheckTrajectory",

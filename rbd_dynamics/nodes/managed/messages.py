@@ -7,11 +7,14 @@ import array
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import Pose
 from numpy.typing import NDArray
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from trajectory_msgs.msg import JointTrajectory
 
+from rbd_dynamics.control.cartesian.pose_chart import UNIT
 from rbd_dynamics.control.motion.trajectory import Point
+from rbd_dynamics.spatial import rotation_from_quaternion
 
 SECOND = 1_000_000_000  # ns
 
@@ -68,3 +71,22 @@ def staleness(stamp: int, now: int, timeout: float) -> str:
     which = "old" if now > stamp else "in the future"
     doubt = "is use_sim_time right, and the machine fast enough?"
     return f"stale joint state: its stamp is more than {timeout:g} s {which}: {doubt}"
+
+
+def finite_numbers(what: str, numbers: list[float]) -> NDArray[np.float64]:
+    found = np.array(numbers, dtype=float)
+    if not np.isfinite(found).all():
+        raise ValueError(f"{what} refused: it is not finite")
+    return found
+
+
+def pose_matrix(pose: Pose, what: str) -> NDArray[np.float64]:
+    """(4, 4). Raises ValueError that begins with `what`, for numbers that are not finite, or no rotation."""
+    p, q = pose.position, pose.orientation
+    numbers = finite_numbers(what, [p.x, p.y, p.z, q.x, q.y, q.z, q.w])
+    length = float(np.linalg.norm(numbers[3:]))
+    if abs(length - 1.0) > UNIT:
+        raise ValueError(f"{what} refused: its quaternion has the length {length:.4g}, not one")
+    found = np.eye(4)
+    found[:3, :3], found[:3, 3] = rotation_from_quaternion(numbers[3:] / length), numbers[:3]
+    return found

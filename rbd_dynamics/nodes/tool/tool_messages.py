@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from std_msgs.msg import Float64MultiArray
 
 from rbd_dynamics.control.cartesian.gains import stiffness_matrix
-from rbd_dynamics.control.cartesian.pose_chart import UNIT
-from rbd_dynamics.nodes.managed.messages import SECOND
-from rbd_dynamics.spatial import quaternion_from_rotation, rotation_from_quaternion
+from rbd_dynamics.nodes.managed.messages import SECOND, finite_numbers, pose_matrix
+from rbd_dynamics.spatial import quaternion_from_rotation
 
 Array = NDArray[np.float64]
 #: where x, y, z, rx, ry, rz of messages are in six numbers with the angular part first
@@ -25,21 +24,14 @@ ORDER = np.array([3, 4, 5, 0, 1, 2])
 def pose_of(message: PoseStamped, frames: Sequence[str]) -> Array:
     """(4, 4). Raises ValueError for another frame, numbers that are not finite, or no rotation."""
     _check_frame(message, "target pose", frames)
-    p, q = message.pose.position, message.pose.orientation
-    numbers = _finite("target pose", [p.x, p.y, p.z, q.x, q.y, q.z, q.w])
-    length = float(np.linalg.norm(numbers[3:]))
-    if abs(length - 1.0) > UNIT:
-        raise ValueError(f"target pose refused: its quaternion has the length {length:.4g}, not one")
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = rotation_from_quaternion(numbers[3:] / length), numbers[:3]
-    return pose
+    return pose_matrix(message.pose, "target pose")
 
 
 def twist_of(message: TwistStamped, frames: Sequence[str], tools: Sequence[str]) -> tuple[Array, bool]:
     """(w, v), and whether it is in the tool's axes. Raises ValueError."""
     own = _check_frame(message, "target twist", frames, tools)
     w, v = message.twist.angular, message.twist.linear
-    return _finite("target twist", [w.x, w.y, w.z, v.x, v.y, v.z]), own
+    return finite_numbers("target twist", [w.x, w.y, w.z, v.x, v.y, v.z]), own
 
 
 def wrench_of(
@@ -51,7 +43,7 @@ def wrench_of(
     """
     own = _check_frame(message, "target wrench", frames, tools)
     f, m = message.wrench.force, message.wrench.torque
-    numbers = _finite("target wrench", [m.x, m.y, m.z, f.x, f.y, f.z])
+    numbers = finite_numbers("target wrench", [m.x, m.y, m.z, f.x, f.y, f.z])
     for what, part, most, unit in (
         ("force", numbers[3:], force, "N"), ("moment", numbers[:3], moment, "N m")
     ):  # fmt: skip
@@ -134,10 +126,3 @@ def _check_frame(message: Any, what: str, frames: Sequence[str], tools: Sequence
         other = f" or {tools[0]!r}" if tools else ""
         raise ValueError(f"{what} refused: it is in frame {name!r}, expected {frames[0]!r}{other}")
     return False
-
-
-def _finite(what: str, numbers: list[float]) -> Array:
-    found = np.array(numbers, dtype=float)
-    if not np.isfinite(found).all():
-        raise ValueError(f"{what} refused: it is not finite")
-    return found

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rbd_dynamics import Model, ModelBuilder, Robot
 from rbd_dynamics.constraints import ConstraintSet, JointCoupling
 from rbd_dynamics.gradients import RobotOperations
-from rbd_dynamics.model.joints import Prismatic, Revolute
+from rbd_dynamics.model.joints import Floating, Prismatic, Revolute
 from rbd_dynamics.spatial.row_sweeps import finished
 
 Array = NDArray[np.float64]
@@ -64,6 +64,21 @@ def small_arm() -> Model:
     builder.add_body("lower", "upper", Prismatic((0.8, 0.0, 0.6)), mass=1.0, com=(0.0, 0.2, 0.1), inertia=inertia)
     builder.add_frame("tool", "lower", placement=(0.1, 0.2, 0.3))
     return builder.build()
+
+
+def floating_arm() -> Model:
+    """A floating base with two joints: nine numbers of position, eight of velocity."""
+    builder = ModelBuilder("floating arm")
+    inertia = (0.2, 0.01, 0.0, 0.3, 0.02, 0.25)
+    builder.add_body("base", None, Floating(), mass=3.0, com=(0.1, 0.0, 0.2), inertia=inertia)
+    builder.add_body("arm", "base", Revolute((0.0, 1.0, 0.0)), mass=1.0, com=(0.3, 0.0, 0.0), inertia=inertia)
+    builder.add_body("hand", "arm", Revolute((0.6, 0.0, 0.8)), placement=(0.5, 0.0, 0.0), mass=0.5, inertia=inertia)
+    builder.add_frame("tool", "hand", placement=(0.1, 0.2, 0.3))
+    return builder.build()
+
+
+#: whose cells tables have
+ROBOTS = {"arm": small_arm, "floating": floating_arm}
 
 
 def coupled(model: Model) -> ConstraintSet:
@@ -156,9 +171,14 @@ class Oracle:
 
     def curvature(self, x: Array, weights: Array, direction: Array) -> Array:
         """The second derivative (k) of a weighted sum of the results, times a direction."""
-        h = 1e-4 if self.differences else 1e-5
-        ahead, behind = (self.jacobian(x + way * h * direction) for way in (1.0, -1.0))
-        return weights @ (ahead - behind) / (2.0 * h)
+
+        def slope(h: float) -> Array:
+            ahead, behind = (weights @ self.jacobian(x + way * h * direction) for way in (1.0, -1.0))
+            return (ahead - behind) / (2.0 * h)
+
+        if self.differences:
+            return slope(1e-4)
+        return (4.0 * slope(5e-4) - slope(1e-3)) / 3.0  # without the error of second order
 
     @property
     def tolerances(self) -> tuple[float, float]:
@@ -174,14 +194,14 @@ def assert_near(found: Any, expected: Any, relative: float) -> None:
 
 
 class Cell:
-    """A function of the small arm in a library, of all its real inputs in one vector, with its oracle.
+    """A function of one of `ROBOTS` in a library, of all its real inputs in one vector, with its oracle.
 
     Parameters:
         functions: the library's. join: one vector of several. array: the library's own, from NumPy's.
     """
 
-    def __init__(self, functions: Any, join: Any, name: str, *, array: Any = np.asarray) -> None:
-        model = small_arm()
+    def __init__(self, functions: Any, join: Any, of: str, name: str, *, array: Any = np.asarray) -> None:
+        model = ROBOTS[of]()
         robot = Robot(model)
         constraints = coupled(model) if name.startswith("constrained") else None
         self.f, self._join, self._name = functions(robot, constraints=constraints), join, name

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import partial
 
 import numpy as np
@@ -452,3 +453,72 @@ def test_without_a_robot_requests_are_refused(ros):
         answer = ros.client(InverseDynamics, "waiting/inverse_dynamics")(positions=[0.0])
         assert not answer.success
         assert "no robot_description" in answer.message
+
+
+def pose_message(pose):
+    from geometry_msgs.msg import Point, Pose, Quaternion
+    from scipy.spatial.transform import Rotation
+
+    x, y, z, w = Rotation.from_matrix(pose[:3, :3]).as_quat().tolist()
+    return Pose(position=Point(**dict(zip("xyz", pose[:3, 3].tolist()))), orientation=Quaternion(x=x, y=y, z=z, w=w))
+
+
+def test_inverse_kinematics(call, robot):
+    """Positions in the order of the request, of poses that are reached; the nearest, and how near, of one beyond."""
+    tip, far = robot.model.frame_names[-1], np.eye(4)
+    far[0, 3] = 50.0
+    q = 0.09 * states(2)[0]  # within limits
+    wanted = [*robot.pose(q, tip), far]
+    answer = call(
+        "InverseKinematics", joint_names=NAMES, frames=[tip], poses=[pose_message(pose) for pose in wanted],
+        positions=q[0] + 0.1, restarts=3,
+    )  # fmt: skip
+    assert answer.success, answer.message
+    assert list(answer.reached) == [True, True, False] and answer.joint_names == NAMES
+    np.testing.assert_allclose(robot.pose(read(answer.positions, 3)[:2], tip), wanted[:2], atol=2e-6)
+    assert max(answer.distances[:2]) <= 1e-6 and max(answer.rotation_errors[:2]) <= 1e-6
+    assert answer.distances[2] == pytest.approx(
+        np.linalg.norm(robot.pose(read(answer.positions, 3)[2], tip)[:3, 3] - far[:3, 3]), rel=1e-6
+    )
+
+
+def test_inverse_kinematics_of_a_group_leaves_the_others_where_they_are(call, robot):
+    from sensor_msgs.msg import JointState
+
+    tip, q = robot.model.frame_names[-1], 0.09 * states(1)[0][0]
+    wanted = robot.pose(q, tip)
+    other = JointState(name=[JOINTS[0]], position=[float(q[0])])
+    answer = call(
+        "InverseKinematics", joint_names=JOINTS[1:], frames=[tip], poses=[pose_message(wanted)], other_joints=other
+    )
+    assert answer.success and answer.reached[0] and answer.joint_names == list(JOINTS[1:])
+    np.testing.assert_allclose(robot.pose([q[0], *answer.positions], tip), wanted, atol=2e-6)
+    near = call(
+        "InverseKinematics",
+        frames=[tip],
+        poses=[pose_message(wanted)],
+        posture=[float(x) for x in q],
+        positions=[0.0] * 3,
+    )
+    assert near.success and near.reached[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "culprit"),
+    [
+        ({"frames": []}, "frames: expected different frames, at least one"),
+        ({"frames": ["nowhere"]}, "nowhere"),
+        ({"poses": 3}, r"poses has 3 poses for 2 frames"),
+        ({"positions": [0.0] * 6}, "positions holds 2 samples: expected one"),
+        ({"posture": [0.0] * 6}, "posture holds 2 samples: expected one"),
+        ({"tolerance": -1.0}, "tolerance -1 is not a positive number"),
+        ({"restarts": 1_000_000}, "restarts 1000000 is more than 10000"),
+        ({"length": 2.0}, "poses: entry 0 refused: its quaternion has the length 2"),
+    ],
+)
+def test_a_bad_request_of_inverse_kinematics_is_refused_with_the_culprit(call, robot, fields, culprit):
+    poses = [pose_message(np.eye(4)) for _ in range(fields.pop("poses", 2))]
+    poses[0].orientation.w *= fields.pop("length", 1.0)
+    frames = fields.pop("frames", robot.model.frame_names[-2:])
+    answer = call("InverseKinematics", frames=list(frames), poses=poses, **fields)
+    assert not answer.success and re.search(culprit, answer.message), answer.message

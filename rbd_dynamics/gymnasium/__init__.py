@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Environments for Gymnasium over `BatchSimulation`: `Reaching` for many robots at once, `ReachingEnv` for one.
+
+Importing this registers `rbd_dynamics/Reaching-v0` with Gymnasium.
+"""
+
+import gymnasium
+
+from rbd_dynamics.gymnasium.reaching import Reaching, ReachingEnv
+
+__all__ = ["Reaching", "ReachingEnv"]
+
+gymnasium.register(
+    "rbd_dynamics/Reaching-v0",
+    entry_point=ReachingEnv,
+    vector_entry_point=Reaching,
+)
