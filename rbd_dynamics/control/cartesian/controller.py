@@ -247,8 +247,12 @@ class CartesianController:
     def reset(self) -> None:
         """The wanted stiffness acts at once, the tank is full; velocities and what is outside are not known."""
         self.forget_motion()
-        self._output.stiffness[:] = self._wanted_stiffness
+        self.settle_stiffness()
         self._output.tank[...] = self.gains.tank_size
+
+    def settle_stiffness(self) -> None:
+        """The wanted stiffness acts from the next step on."""
+        self._output.stiffness[:] = self._wanted_stiffness
 
     def forget_motion(self) -> None:
         """Velocities before and what is outside are not known: after a gap they say nothing of now."""
