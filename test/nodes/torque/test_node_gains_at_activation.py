@@ -11,11 +11,14 @@ import time
 
 import numpy as np
 import pytest
-from helpers.models.arms import ARM, JOINTS
-from helpers.nodes.ros_nodes import joint_state, needs_ros
-from helpers.nodes.torque_talk import Talk
+from helpers.models.arms import ARM
+from helpers.models.robots import robot_file
+from helpers.nodes.ros_nodes import Conversation, joint_state, needs_ros
+from helpers.nodes.torque_talk import answered
 
 from rbd_dynamics import Robot, load_urdf
+from rbd_dynamics.control.cartesian.controller import CartesianController
+from rbd_dynamics.control.cartesian.gains import CartesianGains
 
 pytestmark = needs_ros
 PERIOD = 0.01  # s
@@ -23,19 +26,29 @@ UNSTABLE = {"kp": [300.0, 20.0, 200.0], "kd": [150.0, 5.0, 100.0]}
 STABLE = {"kp": [300.0, 20.0, 200.0], "kd": [15.0, 0.5, 10.0]}
 
 
-class Simulated(Talk):
+class Simulated(Conversation):
     """A robot by forward dynamics, which gets each effort a period late."""
 
-    def __init__(self, ros, node):
+    def __init__(self, ros, node, robot=None, q=(0.0, 0.0, 0.0)):
+        from rclpy.qos import qos_profile_sensor_data
+        from sensor_msgs.msg import JointState
+
+        self.robot = Robot(load_urdf(ARM)) if robot is None else robot
         super().__init__(ros, node)
+        self.states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+        self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
         self.now = time.time_ns()
-        self.robot = Robot(load_urdf(ARM))
-        self.q, self.v = np.zeros(3), np.zeros(3)
+        self.q, self.v = np.array(q), np.zeros(len(q))
         self.late = self.robot.gravity(self.q).copy()
 
-    def message(self, q, v, effort=()):
-        self.now += round(1e9 * PERIOD)
-        return joint_state(JOINTS, q, v, effort, self.now)
+    def ask(self, q, v):
+        """The effort that answers a state."""
+
+        def message():
+            self.now += round(1e9 * PERIOD)
+            return joint_state(self.robot.model.joint_names, q, v, stamp=self.now)
+
+        return answered(self.states, message, self.efforts)
 
     def fastest(self, seconds, efforts=None):
         """The largest speed that is met, rad/s. efforts: of a state, in place of the node's."""
@@ -52,7 +65,7 @@ class Simulated(Talk):
         return found
 
     def pushed(self):
-        self.v = self.v + 0.01 * np.ones(3)
+        self.v = self.v + 0.01
 
 
 @pytest.fixture
@@ -104,3 +117,27 @@ def test_they_are_judged_anew_each_time_it_is_activated(talk):
         assert talk.node.log.count("it is held with") == count
         for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVATE):
             assert change(transition=Transition(id=transition)).success
+
+
+def test_a_tool_is_held_with_less_where_its_stiffness_is_unstable(ros):
+    """Of a Panda's wrist, without rotors: stable at 1 kHz, as it is judged when it is given, and not at 100 Hz."""
+    robot = Robot(load_urdf(robot_file("panda"), locked={"panda_finger_joint1": 0.0}))
+    q = [0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785]
+    gains = {"stiffness": 500.0, "rotational_stiffness": 30.0}
+    parameters = {
+        "robot_description": robot_file("panda").read_text(), "tool_frame": "panda_hand_tcp", "state_timeout": 0.0,
+        "locked_joints": ["panda_finger_joint1"], "actuator_bandwidth": 0.0, "sensor_delay": 0.0,
+        **{name: [value] for name, value in gains.items()},
+    }  # fmt: skip
+    with ros.start("cartesian_controller", parameters, name="begun") as node:
+        talk = Simulated(ros, node, robot, q)
+        talk.fastest(5 * PERIOD)
+        talk.pushed()
+        assert talk.fastest(2.0) < 0.5
+        assert "stiffness and damping are unstable at this posture, with states at 100 Hz" in node.log
+        assert "times of them until others are set" in node.log
+        law = CartesianController(robot, "panda_hand_tcp", gains=CartesianGains(**gains, reaction_time=0.001))
+        law.use(law.tuning(gains=law.gains, velocity_limits=1e9))
+        theta, held = law.chart(talk.q), talk.q.copy()
+        talk.v[:] = 0.01
+        assert talk.fastest(2.0, lambda q, v: law.step(q, v, theta, posture=held, dt=PERIOD).tau.copy()) > 5.0
