@@ -190,7 +190,7 @@ def names(text: str) -> Sequence[str]:
 def positive(text: str) -> int:
     number = int(text) if text.isdecimal() else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return number
 
 
@@ -207,5 +207,5 @@ def from_zero(text: str) -> float:
     except ValueError:
         number = math.nan
     if not (math.isfinite(number) and number >= 0.0):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
     return number

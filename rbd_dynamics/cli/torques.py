@@ -89,7 +89,7 @@ def _number(option: str, text: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise UsageError(f"{option}: {text!r} is no finite number")
+        raise UsageError(f"{option}: {text!r} is not a finite number")
     return number
 
 

@@ -104,7 +104,7 @@ class CollisionSet(ContactFinder):
         others = [(self._chosen(names), values) for names, values in (laws or {}).items()]
         for (one, other), values in (laws or {}).items():  # also those of pairs that never touch
             if not isinstance(values, Mapping):
-                raise TypeError(f"laws: {excerpt(values)} of {one!r} and {other!r} is no dictionary")
+                raise TypeError(f"laws: {excerpt(values)} of {one!r} and {other!r} is not a dictionary")
             _law(f"{one} on {other}", one, other, {**common, **values})
         ignored = [self._chosen(names) for names in ignore]
         self._sides = [Side(shape) for shape in self.shapes]

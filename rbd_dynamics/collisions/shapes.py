@@ -51,7 +51,7 @@ class CollisionShape:
         if not isinstance(self.name, str) or not self.name:
             raise ValueError(f"collision shape name {excerpt(self.name)} is not a text")
         if self.kind not in get_args(ShapeKind):
-            raise ValueError(f"{where}: kind {excerpt(self.kind)} is none of {', '.join(get_args(ShapeKind))}")
+            raise ValueError(f"{where}: kind {excerpt(self.kind)} is not one of {', '.join(get_args(ShapeKind))}")
         size = tuple(float(x) for x in np.atleast_1d(real_array(self.size, f"{where}: size")))
         wanted = _NUMBERS.get(self.kind, "").split()
         if len(size) != len(wanted) or not all(0.0 < x < math.inf for x in size):

@@ -15,7 +15,7 @@ class ByName(Mapping[str, T], Generic[T]):
     """What has a name: `model.joint("elbow")` and `model.joint["elbow"]` are the same.
 
     IPython and Jupyter complete the names in the brackets. KeyError, with near names, for one that is none.
-    others: {name of something that is none of these: why}.
+    others: {name of something that is not one of these: why}.
     """
 
     def __init__(self, what: str, found: Mapping[str, T], *, others: Mapping[str, str] | None = None) -> None:

@@ -25,7 +25,7 @@ OPTIONAL = {
     "trimesh": Optional("trimesh", "show", "the view in 3-D needs"),
     "collada": Optional("pycollada", "show", "a mesh in a .dae file needs"),
     "pyarrow": Optional("pyarrow", "parquet", "a Parquet file needs"),
-    "h5py": Optional("h5py", "hdf5", "a file of HDF5, or of MATLAB 7.3, needs"),
+    "h5py": Optional("h5py", "hdf5", "an HDF5 file, or of MATLAB 7.3, needs"),
     "fsspec": Optional("fsspec", "remote", "a recording that lies elsewhere needs"),
     "distributed": Optional("distributed", "fleet", "a Dask cluster needs"),
     "xacro": Optional("xacro", "models", "a xacro needs"),

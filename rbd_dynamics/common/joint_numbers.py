@@ -61,7 +61,7 @@ def entries(what: str, value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, Mapping):
         for name in value:
             if not isinstance(name, str):
-                raise ValueError(f"{what}: {excerpt(name)} is no joint's name")
+                raise ValueError(f"{what}: {excerpt(name)} is not the name of a joint")
         return [(f" of joint {excerpt(name)}", number) for name, number in value.items()]
     return [("", value)]
 

@@ -8,7 +8,7 @@ anything is made of them.
 
 Files hold texts, numbers, truth values, lists and dictionaries. Beyond plain YAML 1.1:
 
-- A key is the text that is written, also where that looks like a number; one that is there twice is an error.
+- A key is the text that is written, also where that looks like a number; one that is given twice is an error.
 - Tags (`!!python/name:...`, `!!set`, `!mine`) are errors: nothing here needs them.
 - Aliases are read; each counts as all that it stands for, and none may contain itself.
 """
@@ -168,7 +168,7 @@ def _check_keys(node: yaml.MappingNode) -> None:
         if not isinstance(key, yaml.ScalarNode):
             raise _fault("a key must be a text", key)
         if key.tag != _MERGE and key.value in seen:
-            raise _fault(f"key {excerpt(key.value)} is there twice", key)
+            raise _fault(f"key {excerpt(key.value)} is given twice", key)
         seen.add(key.value)
 
 

@@ -48,7 +48,7 @@ def size_limit() -> int:
     text = os.environ.get(SIZE_VARIABLE, "").strip()
     if not text.isdecimal() or len(text) > 12:
         if text:
-            _warn(f"{SIZE_VARIABLE}={text[:40]!r} is no number of MB; the cache may take {_DEFAULT} MB")
+            _warn(f"{SIZE_VARIABLE}={text[:40]!r} is not a number of MB; the cache may take {_DEFAULT} MB")
         return _DEFAULT << 20
     return int(text) << 20
 

@@ -104,7 +104,7 @@ def open_file(folder: int, name: str) -> tuple[int, os.stat_result]:
     try:
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode):
-            raise NotTrusted(f"{name} is no regular file")
+            raise NotTrusted(f"{name} is not a regular file")
         if status.st_uid != os.geteuid() or status.st_uid in _nobody():
             raise NotTrusted(f"{name} belongs to user {status.st_uid}")
         # no name at all: it was replaced or removed since it was opened, and is as good as it was

@@ -67,7 +67,7 @@ class BoundConstraints:
 def inverse_kernel(objective: Objective) -> str:
     """The kernel of constrained inverse dynamics. Raises ValueError for an unknown objective."""
     if not isinstance(objective, str) or objective not in ("torque", "constraint_force"):
-        raise ValueError(f"objective {excerpt(objective)} is none of torque, constraint_force")
+        raise ValueError(f"objective {excerpt(objective)} is not one of torque, constraint_force")
     return f"constrained_inverse_dynamics_{objective}"
 
 

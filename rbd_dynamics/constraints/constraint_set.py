@@ -55,7 +55,7 @@ class ConstraintSet:
             raise TypeError(f"constraints: expected a list of constraints, not {kind}") from None
         for constraint in self.constraints:
             if not isinstance(constraint, Constraint):
-                raise TypeError(f"constraints: {excerpt(constraint)} is no Constraint")
+                raise TypeError(f"constraints: {excerpt(constraint)} is not a Constraint")
         if not self.constraints:
             raise ValueError("a constraint set needs at least one constraint")
         repeated = [name for name, count in Counter(c.name for c in self.constraints).items() if count > 1]

@@ -38,7 +38,7 @@ def placement(
 def checked_placement(value: Any, where: str) -> Transform:
     """A pose from a `Transform`, a position (3,), a homogeneous matrix (4, 4), or the arguments of `placement` by name.
 
-    Raises ValueError that starts with `where`, also for what is no rotation matrix.
+    Raises ValueError that starts with `where`, also for what is not a rotation matrix.
     """
     if not isinstance(value, Mapping):
         return checked_pose(value, where)

@@ -44,7 +44,7 @@ class Quadric(Surface):
         greatest = math.inf if endless or max(self.numbers[:3]) > 0.0 else bound
         if not least < self.constant < greatest:
             raise ValueError(
-                f"quadric: xx, yy, zz, z = {self.numbers[:4]} with constant {self.constant:g} is no smooth surface"
+                f"quadric: xx, yy, zz, z = {self.numbers[:4]} with constant {self.constant:g} is not a smooth surface"
             )
 
     @property

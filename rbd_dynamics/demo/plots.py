@@ -72,7 +72,7 @@ def _motion(axes: Axes, robot: Robot, runs: Sequence[Run]) -> None:
     axes.set_axis_off()
     axes.margins(0.01)
     axes.autoscale_view()
-    axes.set_title("way of the tool")
+    axes.set_title("path of the tool")
 
 
 def _way(robot: Robot, positions: Array) -> Array:

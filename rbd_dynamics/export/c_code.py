@@ -164,7 +164,7 @@ def output_name(argument: Argument, inputs: Iterable[str]) -> str:
 def number(value: float, precision: Precision) -> str:
     """A literal; with parentheses where it is negative."""
     if not math.isfinite(precision.rounded(value)):
-        raise ValueError(f"{value} is no number of this precision")
+        raise ValueError(f"{value} is not a number of this precision")
     text = repr(value) if precision is DOUBLE else f"{np.float32(value)}f"
     return f"({text})" if value < 0 else text
 

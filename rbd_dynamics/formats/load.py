@@ -209,7 +209,7 @@ def _built(description: Description, findings: Findings, base: str, gravity: Seq
 def _of_yaml(read: Source, options: Mapping[str, Any], gravity: Sequence[float] | None, findings: Findings) -> Model:
     given = [name for name, value in options.items() if value]
     if given:
-        raise ModelError(f"{read.where} is no XML, so it is a model in YAML, which has that in it: no {given[0]!r}")
+        raise ModelError(f"{read.where} is not XML, so it is a model in YAML, which has that in it: no {given[0]!r}")
     source = read.text + "\n" if read.path is None else read.path
     model = load_yaml(source, strict=findings.strict, inertias=findings.inertias)
     return model if gravity is None else model.with_gravity(gravity)

@@ -66,7 +66,7 @@ def _couple(m: Any, k: int, name: str, names: Names, found: Equalities, findings
             message = "has no joint2: of its polycoef all but the first number is left out"
             findings.defect(f"equality {name!r}", message, "MuJoCo has no use for them either")
     elif any(higher):
-        findings.defect(f"equality {name!r}", "is no line, it is left out", _HINT)
+        findings.defect(f"equality {name!r}", "is not linear, it is left out", _HINT)
     elif follower in found.followed_from(leader):
         findings.defect(f"equality {name!r}", f"closes a circle of joints that follow {held!r}, it is left out", _HINT)
     else:

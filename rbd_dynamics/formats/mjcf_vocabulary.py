@@ -147,7 +147,7 @@ _EQUALITIES = [
     Row("mujoco/equality"),
     Row("equality/connect", note="becomes a loop"),
     Row("equality/weld", note="becomes a loop; with a torquescale of 0 that of a connect"),
-    Row("equality/joint", note="becomes a mimic joint; what is no line is said, and left out"),
+    Row("equality/joint", note="becomes a mimic joint; what is not linear is said, and left out"),
     Row("equality|connect|weld", "name|class|active"),
     Row("equality/joint", "name|class|active|joint1|joint2|polycoef"),
     Row("connect|weld", "body1|body2|anchor"),

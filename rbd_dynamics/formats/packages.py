@@ -33,13 +33,13 @@ def folders_of(packages: Packages | None) -> dict[str, Path]:
         found = {}
         for folder in (Path(each).expanduser() for each in several):
             if not folder.is_dir():
-                raise ModelError(f"packages: {excerpt(str(folder))} is no folder")
+                raise ModelError(f"packages: {excerpt(str(folder))} is not a folder")
             for name, inner in [*_packages_in(folder), *((inner.name, inner) for inner in sorted(folder.iterdir()))]:
                 if inner.is_dir():
                     found.setdefault(name, inner)
     for name, folder in found.items():
         if not folder.is_dir():
-            raise ModelError(f"packages: {excerpt(str(folder))} of {name!r} is no folder")
+            raise ModelError(f"packages: {excerpt(str(folder))} of {name!r} is not a folder")
     return found
 
 

@@ -232,7 +232,7 @@ class _Writer:
         if kind is None:
             raise ModelError(f"loop {loop.name!r} holds {', '.join(loop.directions)}, which no joint of an SDF does")
         if loop.frame == "world":
-            raise ModelError(f"loop {loop.name!r} holds the world, which is no child of a joint of an SDF")
+            raise ModelError(f"loop {loop.name!r} holds the world, which is not the child of a joint of an SDF")
         off = _opening(self._model, loop)
         if off > CLOSED:
             raise ModelError(f"loop {loop.name!r} is open by {off:.3g} where all joints are at zero, {_NO}")

@@ -71,7 +71,7 @@ def read_source(source: Any) -> Source:
         return _checked(Source(bytes(source), "robot description"))
     if hasattr(source, "read"):
         return _of_file_object(source)
-    raise ModelError(f"{excerpt(source)} is no robot: expected a path, a text, bytes, an open file or a robot's name")
+    raise ModelError(f"{excerpt(source)} is not a robot: give a path, a text, bytes, an open file or a robot's name")
 
 
 def read_file(path: Path) -> Source:

@@ -27,7 +27,7 @@ SHOWN = 5  # names in a warning
 class LinkNames:
     """What links are called in a file: a body's own name where its link's frame is the body's.
 
-    links: of each body. root: of what is fixed to the world. Raises ModelError for a link that is there twice.
+    links: of each body. root: of what is fixed to the world. Raises ModelError for a link that is given twice.
     reserved: a name that the format keeps for itself; a link that has it gets another one.
     """
 

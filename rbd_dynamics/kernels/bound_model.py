@@ -59,9 +59,9 @@ class BoundModel:
             warnings.warn(text, DeprecationWarning, stacklevel=2)
             backend = "llvm"
         if backend is not None and not (isinstance(backend, str) and backend in BACKENDS):
-            raise ValueError(f"backend {excerpt(backend)} is none of {', '.join(BACKENDS)}")
+            raise ValueError(f"backend {excerpt(backend)} is not one of {', '.join(BACKENDS)}")
         if not isinstance(errors, str) or errors not in ("raise", "nan"):
-            raise ValueError(f"errors {excerpt(errors)} is none of raise, nan")
+            raise ValueError(f"errors {excerpt(errors)} is not one of raise, nan")
         if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
             raise ValueError(f"threads {excerpt(threads)} is not 1 or a larger whole number")
         self.dtype = _real_type(dtype)

@@ -29,7 +29,7 @@ def kernel_of_frame(kernel: str, frame: str, reference: Reference = "body", *, a
     if not isinstance(frame, str):
         raise TypeError(f"{kernel}: frame: expected the name of a frame, not {excerpt(frame)}")
     if not isinstance(reference, str) or reference not in REFERENCES:
-        raise ValueError(f"{kernel}: reference {excerpt(reference)} is none of {', '.join(REFERENCES)}")
+        raise ValueError(f"{kernel}: reference {excerpt(reference)} is not one of {', '.join(REFERENCES)}")
     return f"{kernel}{_ENDS[reference]}{'_along' * along}:{frame}"
 
 

@@ -93,7 +93,7 @@ def model_to_dict(model: Model) -> dict[str, Any]:
     names = model.body_names
     for name, count in Counter(names).items():
         if count > 1:
-            raise ModelError(f"body {name!r} is there twice")
+            raise ModelError(f"body {name!r} is given twice")
 
     def body_name(index: int) -> str | None:
         return None if index == WORLD else names[index]
@@ -199,10 +199,10 @@ def model_from_dict(data: Mapping[str, Any], *, strict: bool = False, inertias: 
         name = checked_name(entry.get("name"), entry.where)
         entry = _Entry(item, f"body {name!r}").only("name", "parent", "joint", "placement", "inertia")
         if name in places:
-            raise ModelError(f"{entry.where} is there twice")
+            raise ModelError(f"{entry.where} is given twice")
         joint = _joint(_Entry(entry.get("joint"), f"{entry.where}: joint"))
         if joint.name in joint_names:
-            raise ModelError(f"joint {joint.name!r} is there twice")
+            raise ModelError(f"joint {joint.name!r} is given twice")
         parent = _body(entry.get("parent"), places, f"{entry.where}: parent", "parents come first")
         bodies.append(Body(name, parent, _pose(entry), joint, _inertia(entry, "inertia")))
         places[name] = len(places)

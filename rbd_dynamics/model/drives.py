@@ -57,7 +57,7 @@ class Drive:
         if ratio == 0.0:
             raise ModelError("gear_ratio is zero")
         if self.rotor_frame is not None and (not isinstance(self.rotor_frame, str) or not self.rotor_frame):
-            raise ModelError(f"rotor_frame {excerpt(self.rotor_frame)} is no name")
+            raise ModelError(f"rotor_frame {excerpt(self.rotor_frame)} is not a name")
         if self.rotor_frame is not None and self.rotor_axis is None:
             raise ModelError(f"rotor_frame {excerpt(self.rotor_frame)} needs a rotor_axis, in its axes")
         for name, number in (("gear_ratio", ratio), ("stiffness", stiffness), ("damping", damping)):

@@ -230,7 +230,7 @@ def _check_names(
     if isinstance(joints, str):
         raise ModelError(f"joints={excerpt(joints)} is a single string, expected a list of names")
     if not isinstance(locked, Mapping):
-        raise ModelError(f"locked={excerpt(locked)} is no mapping, expected {{joint name: position}}")
+        raise ModelError(f"locked={excerpt(locked)} is not a mapping, expected {{joint name: position}}")
     seen: set[str] = set()
     for argument, names in (("joints", joints or ()), ("locked", locked)):
         for name in names:

@@ -251,7 +251,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
             raise ValueError(f"target joint refused: {len(message.position)} positions for {len(message.name)} names")
         for name, position in zip(message.name, message.position):
             if name not in place:
-                raise ValueError(f"target joint refused: {name!r} is none of {', '.join(place)}")
+                raise ValueError(f"target joint refused: {name!r} is not one of {', '.join(place)}")
             if not np.isfinite(position):
                 raise ValueError(f"target joint refused: the position of joint {name!r} is {position}")
             if problem := beyond_limits(engine.model, place[name], position):

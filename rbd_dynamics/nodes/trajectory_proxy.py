@@ -93,7 +93,7 @@ class TrajectoryProxyNode(ManagedNode[TrajectoryProxyParameters, Engine]):
         known = set(engine.reader.names)
         for name in names:
             if name not in known:
-                raise UnknownJointError(f"joint {name!r} is none of {', '.join(engine.reader.names)}")
+                raise UnknownJointError(f"joint {name!r} is not one of {', '.join(engine.reader.names)}")
         points = points_of(trajectory)
         measured = self._starts_later(engine, names, points)
         if measured is not None:
@@ -168,7 +168,7 @@ def _where(engine: Engine, names: Sequence[str]) -> Any:
 
 
 def _ready(trajectory: JointTrajectory, prepared: Prepared, *, added: bool) -> Ready:
-    """added: the first point is none of the original's."""
+    """added: the first point is not one of the original's."""
     points = prepared.waypoints
     message = JointTrajectory(header=trajectory.header, joint_names=trajectory.joint_names)
     kind = type(trajectory.points[0])

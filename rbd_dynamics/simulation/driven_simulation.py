@@ -132,7 +132,7 @@ class DrivenSimulation:
             try:
                 self._step(self.tau)
             except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
-                raise SimulationDiverged(f"no step at t = {self.time:.6g} s: {error}") from error
+                raise SimulationDiverged(f"no step was found at t = {self.time:.6g} s: {error}") from error
             self.steps += 1
 
     def _limited(self, tau: Array) -> Array:
@@ -166,7 +166,7 @@ class DrivenSimulation:
         nv = self.model.nv
         speeds = self.v + self.step * x[:nv], self.theta_velocity + self.step * x[nv:]
         if not all((np.abs(speed) < FASTEST).all() for speed in speeds):
-            raise ArithmeticError(f"something is faster than {FASTEST:g} rad/s or m/s")
+            raise ArithmeticError(f"something moves faster than {FASTEST:g} rad/s or m/s")
         self.q, self.theta = self._after(x, part)
         self.v, self.theta_velocity = speeds
         self.a, self.theta_acceleration = x[:nv], x[nv:]
@@ -232,7 +232,7 @@ class DrivenSimulation:
             if size <= FINE * scale or (size <= ROUGH * scale and size >= 0.5 * last):
                 return x
             last = size
-        raise ArithmeticError("the iterations for the implicit step do not end")
+        raise ArithmeticError("the iterations of the implicit step do not converge")
 
     def _after(self, x: Array, part: float) -> tuple[Array, Array]:
         """q and theta at the end of the step."""

@@ -99,7 +99,7 @@ class BatchSimulation:
             if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{name} {excerpt(value)} is not a whole number, {least} or above")
         if errors not in ("raise", "nan"):
-            raise ValueError(f"errors {excerpt(errors)} is none of raise, nan")
+            raise ValueError(f"errors {excerpt(errors)} is not one of raise, nan")
         start_q, start_v = _starts(self.model, q, v)
         count, steps, every = len(start_q), int(steps), int(every)
         wanted = efforts if callable(efforts) else _efforts(efforts, count, steps, self.model.nv)
@@ -192,7 +192,7 @@ def _kept(out: Rollouts, samples: int, q: Array, v: Array) -> tuple[Array, Array
     arrays = np.swapaxes(out.q, 0, 1), np.swapaxes(out.v, 0, 1)
     for name, array, start in zip("qv", arrays, (q, v)):
         if not (array.flags.c_contiguous and array.flags.writeable and array.dtype == np.float64):
-            raise ValueError(f"out has another {name} than `run` gives")
+            raise ValueError(f"out has a {name} that differs from what `run` gives")
         if np.may_share_memory(array, start):
             raise ValueError(f"{name} is a part of out, which would be overwritten: give a copy")
     return arrays

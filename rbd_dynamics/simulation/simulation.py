@@ -72,7 +72,7 @@ class SimulationOptions:
                 raise ValueError(f"{name} {excerpt(getattr(self, name))} is neither true nor false")
         for name, known in (("integrator", INTEGRATORS), ("stabilization", STABILIZATIONS)):
             if not isinstance(getattr(self, name), str) or getattr(self, name) not in known:
-                raise ValueError(f"{name} {excerpt(getattr(self, name))} is none of {', '.join(known)}")
+                raise ValueError(f"{name} {excerpt(getattr(self, name))} is not one of {', '.join(known)}")
 
 
 class Simulation:
@@ -298,7 +298,7 @@ class Simulation:
                 q = self._rough.project_configuration(q, self.constraints)
                 v, _, _ = self._rough.constraint_impulse(q, v, self.constraints)
         except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
-            raise SimulationDiverged(f"no acceleration at t = {self.time:.6g} s: {error}") from error
+            raise SimulationDiverged(f"no acceleration was found at t = {self.time:.6g} s: {error}") from error
         if not v @ v < FASTEST**2:  # else q and a are finite too: v followed from a, and q from v
             self._check(q, v, a)
         self.q, self.v, self.a = q, v, a

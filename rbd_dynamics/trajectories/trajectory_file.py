@@ -64,7 +64,7 @@ def _point(number: int, content: Any) -> Point:
 
 def _number(point: int, name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TrajectoryError(f"point {point}: {name} has {excerpt(value)}, which is no number")
+        raise TrajectoryError(f"point {point}: {name} has {excerpt(value)}, which is not a number")
     try:
         return float(value)
     except OverflowError:

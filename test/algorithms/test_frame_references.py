@@ -176,5 +176,5 @@ def test_references_come_in_batches(backend):
 def test_a_reference_that_is_none_is_refused_by_name():
     robot = Robot(random_tree(0, n=2), backend="reference")
     for wrong in ("local", "WORLD", "", None, 3, ["body"]):
-        with pytest.raises(ValueError, match=r"jacobian: reference .* is none of body, world, aligned"):
+        with pytest.raises(ValueError, match=r"jacobian: reference .* is not one of body, world, aligned"):
             robot.jacobian(robot.model.neutral(), "tool1", reference=wrong)

@@ -237,7 +237,7 @@ def test_laws_of_pairs():
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        ("ball", {}, "collision shape 's': kind 'ball' is none of sphere, capsule"),
+        ("ball", {}, "collision shape 's': kind 'ball' is not one of sphere, capsule"),
         ("sphere", {"size": (0.0,)}, r"'s': size \(0.0,\) of a sphere is radius, positive"),
         ("capsule", {"size": (0.1,)}, "of a capsule is radius and length, positive"),
         ("plane", {"size": (0.1,)}, "of a plane is nothing"),
@@ -270,7 +270,7 @@ def test_sets_that_make_no_sense():
         CollisionSet(ONE, [FLOOR, ball], laws={("ball", "floor"): {"mu": 0.1}})
     with pytest.raises(ValueError, match="contact 'of all pairs': friction_coefficient -1.0"):
         CollisionSet(ONE, [FLOOR, ball], friction_coefficient=-1.0)
-    with pytest.raises(TypeError, match="laws: 3 of 'ball' and 'floor' is no dictionary"):
+    with pytest.raises(TypeError, match="laws: 3 of 'ball' and 'floor' is not a dictionary"):
         CollisionSet(ONE, [FLOOR, ball], laws={("ball", "floor"): 3})
     with pytest.raises(TypeError, match="shapes: expected a list, not None"):
         CollisionSet(ONE, None)

@@ -47,7 +47,7 @@ def test_what_does_not_fit_is_several_with_the_names_each(width, count):
 
 
 def test_a_cell_wider_than_the_terminal_is_folded_and_whole():
-    finding = "an offset of the torque feels like a load where postures differ little, and this one is long"
+    finding = "where postures differ little, an offset of the torque looks like a load, and this one is long"
     lines = shown(50, ("joint", "gain", ""), [["elbow", "1.25", finding]])
     assert max(map(len, lines)) <= 50
     words = " ".join(" ".join(lines).split())

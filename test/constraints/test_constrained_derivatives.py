@@ -119,7 +119,7 @@ def test_redundant_rows_do_not_change_the_accelerations():
 
 
 def bound(name="ur5_robot", frame="tool0", redundant=False, backend="python"):
-    """A robot held by three rows, of which one is there twice; a state and a wrench."""
+    """A robot held by three rows, of which one is given twice; a state and a wrench."""
     robot = rbd.Robot(load_robot(name), backend=backend, friction=True)
     rows = [FrameConstraint("f", frame, directions=("rx", "y", "z"))]
     rows += [FrameConstraint("g", frame, directions=("y",))] * redundant
@@ -256,7 +256,7 @@ def test_batches_of_derivatives():
 
 def test_errors_of_derivatives_name_what_is_wrong():
     held, q, v, a, *_ = bound(backend="reference")
-    with pytest.raises(ValueError, match="objective 'least' is none of torque, constraint_force"):
+    with pytest.raises(ValueError, match="objective 'least' is not one of torque, constraint_force"):
         held.inverse_dynamics_derivatives(q, v, a, objective="least")
     with pytest.raises(ValueError, match="v of joint"):
         held.inverse_dynamics_derivatives(q, np.full(6, np.nan), a)

@@ -147,7 +147,7 @@ def test_wrong_files(model, tmp_path):
         load_constraints({"constraint": []}, model)
     with pytest.raises(ValueError, match="unknown key 'stabilisation'; did you mean 'stabilization'"):
         load_constraints({"constraints": [], "stabilisation": 1.0}, model)
-    with pytest.raises(ValueError, match="key 'frame' is there twice at line 2"):
+    with pytest.raises(ValueError, match="key 'frame' is given twice at line 2"):
         load_constraints("constraints:\n  - {name: a, type: frame, frame: tool0, frame: base_link}\n", model)
 
 

@@ -329,7 +329,7 @@ def test_sets_that_make_no_sense():
         ContactSet(BLOCK, ["c"])
     with pytest.raises(ValueError, match="there are none"):
         ContactSet(BLOCK, [])
-    with pytest.raises(ValueError, match="cone 'flat' is none of elliptic, pyramidal"):
+    with pytest.raises(ValueError, match="cone 'flat' is not one of elliptic, pyramidal"):
         ContactSet(BLOCK, [Contact("c", "block")], cone="flat")
     with pytest.raises(ValueError, match="contact name 'c' occurs twice"):
         ContactSet(BLOCK, [Contact("c", "block")] * 2)

@@ -108,7 +108,7 @@ def test_a_warm_start_takes_one_sweep_and_python_finds_the_same():
         ({"free": [0.0, 1.0, math.nan]}, "free: a number is not finite"),
         ({"friction": [-1.0]}, "friction: -1 is negative"),
         ({"compliance": -2.0}, "compliance: -2 is negative"),
-        ({"cone": "round"}, "cone 'round' is none of elliptic, pyramidal"),
+        ({"cone": "round"}, "cone 'round' is not one of elliptic, pyramidal"),
         ({"friction": 0.5}, r"friction has shape \(\), expected \(n,\)"),
         ({"compliance": [1.0, 2.0]}, r"compliance has shape \(2,\), expected \(\) or \(1,\)"),
         ({"start": [1.0, 2.0]}, r"start has shape \(2,\), expected \(1, 3\)"),

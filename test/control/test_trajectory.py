@@ -163,5 +163,5 @@ def test_bad_trajectory_is_refused_with_the_culprit(names, given, message):
 
 def test_unknown_joint_is_refused():
     waypoints = Waypoints.of(["elbow"], points([1.0], [[1.0]]))
-    with pytest.raises(TrajectoryError, match="'elbow' is none of a, b"):
+    with pytest.raises(TrajectoryError, match="'elbow' is not one of a, b"):
         plan_from(REST, waypoints, JOINTS)

@@ -131,7 +131,7 @@ def test_tolerances_that_make_no_sense_are_refused(value):
     for wishes in (Wishes((JointTolerance("a", value, 0.0),)), Wishes(goal=(JointTolerance("b", 0.0, value),))):
         with pytest.raises(TrajectoryError, match="_tolerance of joint"):
             wishes.options(DEFAULTS, NAMES)
-    with pytest.raises(TrajectoryError, match="joint 'c' is none of a, b"):
+    with pytest.raises(TrajectoryError, match="joint 'c' is not one of a, b"):
         Wishes((JointTolerance("c", 0.1, 0.0),)).options(DEFAULTS, NAMES)
 
 

@@ -144,7 +144,7 @@ def check_blade() -> None:
     from rbd_dynamics.simulation import Simulation, SimulationOptions
 
     assert CONES == ("elliptic", "blade", "pyramidal")
-    with pytest.raises(ValueError, match="cone 'flat' is none of elliptic, blade, pyramidal"):
+    with pytest.raises(ValueError, match="cone 'flat' is not one of elliptic, blade, pyramidal"):
         solve_contacts(np.eye(3), np.zeros(3), [0.5], cone="flat")
     rng = np.random.default_rng(0)
     for _ in range(100):

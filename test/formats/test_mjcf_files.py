@@ -31,7 +31,7 @@ SAID = {
         [
             "equality 'back': closes a circle of joints that follow 'a'",
             "equality 'again': holds 'b', which another one holds already",
-            "equality 'curved': is no line",
+            "equality 'curved': is not linear",
         ],
     ),
     "couplings_to_nothing": ("3.0", ["equality 'bent': has no joint2"]),

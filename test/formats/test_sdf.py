@@ -247,7 +247,7 @@ def test_a_joint_to_a_link_that_has_one_closes_a_loop(kind):
     [
         (link("a", '<pose relative_to="nowhere"/>'), "there is no frame 'nowhere', which 'a' refers to"),
         (link("a", '<pose relative_to="b"/>') + link("b", '<pose relative_to="a"/>'), "is relative to itself"),
-        (link("a") + link("a"), "'a' is there twice"),
+        (link("a") + link("a"), "'a' is given twice"),
         (link("a", "<pose>1 2 3</pose>"), r"link 'a': <pose> value='1 2 3' is not 6 numbers"),
         (link("a") + '<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>', "to itself"),
         (link("a") + joint("j", "hinge", "world", "a"), "joint 'j': is 'hinge'"),

@@ -233,7 +233,7 @@ def test_the_old_name_of_a_backend_warns_and_is_the_new_one(model):
 
 
 def test_what_becomes_of_errors_is_one_of_two(robot):
-    with pytest.raises(ValueError, match="errors 'ignore' is none of raise, nan"):
+    with pytest.raises(ValueError, match="errors 'ignore' is not one of raise, nan"):
         rbd.Robot(robot.model, errors="ignore")
 
 

@@ -170,7 +170,7 @@ def test_a_mistyped_kernel_gets_the_near_ones(robot):
         (lambda robot, n: robot.constrained({"a": 1}), "constraints must be .* a sequence of constraints, not dict"),
         (lambda robot, n: robot.in_contact("floor"), "contacts must be a ContactSet or .*not str"),
         (lambda robot, n: robot.model.with_gravity(9.81), "gravity 9.81 is not made of numbers: expected 3"),
-        (lambda robot, n: rbd.load_urdf(ARM, locked=["shoulder"]), r"locked=\['shoulder'\] is no mapping, expected"),
+        (lambda robot, n: rbd.load_urdf(ARM, locked=["shoulder"]), r"locked=\['shoulder'\] is not a mapping, expected"),
     ],
 )
 def test_what_is_given_in_another_form_is_told_the_right_one(robot, call, message):

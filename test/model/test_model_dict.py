@@ -182,12 +182,12 @@ def broken(path: str, value: object) -> dict:
         ("gravity", [0, 0], "gravity: .* 2 numbers, expected 3"),
         ("colour", "red", "model: no key named 'colour'"),
         ("bodies", "upper", "bodies: expected a list"),
-        ("bodies.1.name", "upper", "body 'upper' is there twice"),
+        ("bodies.1.name", "upper", "body 'upper' is given twice"),
         ("bodies.1.name", True, "body number 2: True is not a name"),
         ("bodies.1.parent", "uper", "body 'lower': parent: no body named 'uper'; did you mean 'upper'.*come first"),
         ("bodies.1.parent", "lower", "body 'lower': parent: no body named 'lower'"),
         ("bodies.1.joint", ..., "body 'lower': joint: expected keys and values"),
-        ("bodies.1.joint.name", "one", "joint 'one' is there twice"),
+        ("bodies.1.joint.name", "one", "joint 'one' is given twice"),
         ("bodies.1.joint.type", "prismatik", "joint 'two': unknown joint type 'prismatik'"),
         ("bodies.1.joint.pitch", 0.1, "joint 'two': a prismatic joint has no 'pitch'"),
         ("bodies.1.joint.axis", [0, 0, 0], "joint 'two': axis .* no direction"),
@@ -251,5 +251,5 @@ def test_a_missing_file_is_named():
 def test_two_bodies_of_one_name_cannot_be_written():
     model = mixed_tree(2, n=2)
     twice = replace(model, bodies=tuple(replace(body, name="same") for body in model.bodies))
-    with pytest.raises(ModelError, match="body 'same' is there twice"):
+    with pytest.raises(ModelError, match="body 'same' is given twice"):
         rbd.model_to_dict(twice)

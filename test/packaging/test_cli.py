@@ -124,8 +124,8 @@ def test_torques_are_shown_with_their_share_of_the_limit(arm, capsys):
     ("words", "reason"),
     [
         (["--q", "1"], "--q: 1 numbers for 2; the joints are shoulder, elbow"),
-        (["--v", "1", "x"], "--v: 'x' is no finite number"),
-        (["--a", "nan", "1"], "--a: 'nan' is no finite number"),
+        (["--v", "1", "x"], "--v: 'x' is not a finite number"),
+        (["--a", "nan", "1"], "--a: 'nan' is not a finite number"),
         (["--q", "knee=1"], "knee"),
         (["--q", "elbow=1", "2"], "--q: '2' is not NAME=NUMBER"),
         (["--floating", "--q", "root_joint=1"], "has 7 numbers, not one"),

@@ -207,11 +207,11 @@ def test_a_prefix_is_put_before_joints_and_frames(arm, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "culprit"),
     [
-        (["--nodes", "feedfoward"], "--nodes: 'feedfoward' is none of feedforward, dynamics_server"),
-        (["--nodes", "a b=guard"], "--nodes: 'a b' is no name of a node"),
-        (["--nodes", "guard,guard"], "--nodes: 'guard' is there twice"),
+        (["--nodes", "feedfoward"], "--nodes: 'feedfoward' is not one of feedforward, dynamics_server"),
+        (["--nodes", "a b=guard"], "--nodes: 'a b' is not the name of a node"),
+        (["--nodes", "guard,guard"], "--nodes: 'guard' is given twice"),
         (["--nodes", ","], "--nodes: there are none"),
-        (["--namespace", "a//b"], "--namespace: 'a//b' is no name space"),
+        (["--namespace", "a//b"], "--namespace: 'a//b' is not a ROS namespace"),
     ],
 )
 def test_what_cannot_be_laid_out_is_one_line(options, culprit, arm, tmp_path, capsys):

@@ -248,7 +248,7 @@ def test_lock_file_holds_every_pinned_requirement(locks: tuple[str, ...], sets: 
     assert all(hashes for _, hashes in entries), "an entry has no hashes: run scripts/lock"
     locked = {entry for entry, _ in entries}
     names = {line.split("==")[0] for line in locked}
-    assert len(names) == len(entries), "a package is there twice: run scripts/lock"
+    assert len(names) == len(entries), "a package is given twice: run scripts/lock"
     for file in sets:
         for line in (folder / f"{file}.txt").read_text().splitlines():
             if not line or line.startswith("#"):

@@ -360,7 +360,7 @@ DESCRIPTION = "what the description has wrong counts as load"
         (load_of(1.0, terms=("inertia",)), [DESCRIPTION, "the efforts are without gravity"]),
         (
             load_of(1.0, diagnosis=cause("a", "offset", 0.6)),
-            [DESCRIPTION, "an offset of the torque feels like a load where postures differ little (a)"],
+            [DESCRIPTION, "where postures differ little, an offset of the torque looks like a load (a)"],
         ),
         (
             load_of(1.0, diagnosis=cause("a", "offset", 0.1)),

@@ -473,8 +473,11 @@ def test_checksums_of_chunks_count(tmp_path, right):
         (lambda path: path / "nowhere", "does not exist"),
         (lambda path: path, "has no recording in it"),
         (lambda path: (path / "a.db3", (path / "a.db3").write_bytes(b""))[0], "a.db3 is empty"),
-        (lambda path: (path / "a.db3", (path / "a.db3").write_bytes(b"hello" * 9))[0], "a.db3 is no recording"),
-        (lambda path: (path / "a.db3", sqlite3.connect(path / "a.db3").execute("CREATE TABLE t(x)"))[0], "no rosbag2"),
+        (lambda path: (path / "a.db3", (path / "a.db3").write_bytes(b"hello" * 9))[0], "a.db3 is not a recording"),
+        (
+            lambda path: (path / "a.db3", sqlite3.connect(path / "a.db3").execute("CREATE TABLE t(x)"))[0],
+            "not a rosbag2",
+        ),
     ],
 )
 def test_what_is_no_recording_is_refused_by_name(tmp_path, make, text):

@@ -235,15 +235,15 @@ def test_matrices_of_matlab(tmp_path):
         ("twice.csv", "t,elbow.q,elbow.position\n1,2,3\n", "'elbow.q' and 'elbow.position' are both the position of '"),
         ("unit.csv", "t,q1 [grad]\n1,2\n", "column 'q1 [grad]': unknown unit 'grad' as position; known: rad, deg"),
         ("time.csv", "t [h],q1\n1,2\n", "column 't [h]': unknown unit 'h' as time"),
-        ("text.csv", "t,elbow.q\n0,what\n0,1\n", "text.csv: the first row is none of numbers: 'what' is no number"),
-        ("short.csv", "t,elbow.q\n1\n", "the first row is none of numbers: 1 cells for 2 columns"),
+        ("text.csv", "t,elbow.q\n0,what\n0,1\n", "text.csv: the first row is not all numbers: 'what' is not a number"),
+        ("short.csv", "t,elbow.q\n1\n", "the first row is not all numbers: 1 cells for 2 columns"),
         ("stamps.csv", "t,elbow.q\n,1\n,2\n", "has no time in its first 2 rows"),
-        ("binary.csv", "\0\1\2\0" * 20, "binary.csv is no table"),
-        ("long.csv", "t" * (1 << 20), "long.csv is no table"),
+        ("binary.csv", "\0\1\2\0" * 20, "binary.csv is not a table"),
+        ("long.csv", "t" * (1 << 20), "long.csv is not a table"),
         ("quote.csv", 't,elbow.q\n0,"' + "1" * 200_000 + "\n", "quote.csv: line"),
         ("others.csv", "t,wrist.q\n0,1\n1,2\n2,3\n3,4\n", "names wrist; none of them is a joint of the robot"),
-        ("bad.parquet", "PAR1 and no more", "bad.parquet is no Parquet file, or too damaged"),
-        ("bad.mat", "MATLAB 5.0 MAT-file" + 200 * " ", "bad.mat is no file of MATLAB, or too damaged"),
+        ("bad.parquet", "PAR1 and no more", "bad.parquet is not a Parquet file, or too damaged"),
+        ("bad.mat", "MATLAB 5.0 MAT-file" + 200 * " ", "bad.mat is not a MATLAB file, or too damaged"),
         ("other.txt2", "t,elbow.q\n1,2\n", "nor a table (.csv, .parquet, .mat, .npz or .h5)"),
     ],
 )  # fmt: skip
@@ -266,7 +266,7 @@ def test_a_damaged_parquet_file(tmp_path):
     data = bytearray(path.read_bytes())
     data[2000:30000] = bytes(28000)
     path.write_bytes(data)
-    with pytest.raises(RecordingError, match="run.parquet is damaged after|run.parquet is no Parquet file"):
+    with pytest.raises(RecordingError, match="run.parquet is damaged after|run.parquet is not a Parquet file"):
         numbers(path)
 
 
@@ -284,7 +284,7 @@ def test_a_damaged_new_file_of_matlab(tmp_path):
     pytest.importorskip("h5py")
     path = tmp_path / "run.mat"
     path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + b"\x89HDF\r\n\x1a\n" + bytes(400))
-    with pytest.raises(RecordingError, match="run.mat is no file of HDF5, or too damaged to read"):
+    with pytest.raises(RecordingError, match="run.mat is not an HDF5 file, or too damaged to read"):
         Recording(path)
 
 

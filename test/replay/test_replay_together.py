@@ -165,7 +165,7 @@ def test_what_cannot_be_is_refused_by_name():
         found.add(on("a"), [], low_pass=LOW_PASS)
     parts = segments_of(*measured(PLAIN, 1, duration=20.0))
     found.add(on("a"), parts, low_pass=LOW_PASS)
-    with pytest.raises(ValueError, match="'a' is there twice"):
+    with pytest.raises(ValueError, match="'a' is given twice"):
         found.add(on("a"), parts, low_pass=LOW_PASS)
     with pytest.raises(KeyError, match="hook"):
         found.add(on("b", frame="hook"), parts, low_pass=LOW_PASS)

@@ -142,14 +142,14 @@ def mat73(path):
 
 #: {name of the file: (writer, what is guessed, in words)}
 FORMATS = {
-    "franka.csv": (libfranka, ["are taken for ms", "columns have numbers"]),
-    "ur.csv": (ur_rtde, ["efforts are what the controller asks for (target_moment_0", "columns have numbers"]),
+    "franka.csv": (libfranka, ["are taken for ms", "columns are numbered"]),
+    "ur.csv": (ur_rtde, ["efforts are the controller's commands (target_moment_0", "columns are numbered"]),
     "echo.csv": (ros2_topic_echo, ["`ros2 topic echo --csv`"]),
     "plotjuggler.csv": (plotjuggler, []),
     "rostopic.txt": (rostopic_echo, ["`rostopic echo -p`"]),
-    "foxglove.csv": (foxglove, ["columns have numbers"]),
+    "foxglove.csv": (foxglove, ["columns are numbered"]),
     "excel.txt": (excel, []),
-    "savetxt.dat": (commented, ["columns have numbers"]),
+    "savetxt.dat": (commented, ["columns are numbered"]),
     "run.npz": (npz, []),
     "run.h5": (hdf5, []),
     "run.mat": (mat73, []),
@@ -187,10 +187,10 @@ def test_measured_torques_come_before_currents_and_currents_are_told(tmp_path):
     meaning = Recording(path).meaning
     assert meaning.mapping()["effort"] == {"0": "actual_current_as_torque_0 [Nm]"}
     assert meaning.said == ("efforts are taken from actual_current_as_torque_0 ..., not from actual_current_0 ...; "
-                            "--columns may say another",)  # fmt: skip
+                            "--columns may name another",)  # fmt: skip
     parts = [column(x) for x in (SINCE, Q[:, 0], V[:, 0])]
     path = written(tmp_path / "ur2.csv", "t,actual_q_0,actual_current_0\n", parts)
-    assert "efforts are currents (actual_current_0 ...), no torques" in Recording(path).meaning.said[0]
+    assert "efforts are currents (actual_current_0 ...), not torques" in Recording(path).meaning.said[0]
 
 
 # --- units that nobody said -------------------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ def test_what_is_said_wrongly(tmp_path, given, complaint):
 
 
 @pytest.mark.parametrize(("given", "complaint"), [
-    ({"colour": "red"}, "columns: 'colour' is none of time, position, velocity and effort"),
+    ({"colour": "red"}, "columns: 'colour' is not one of time, position, velocity, effort"),
     ({"q": 3}, "columns: position must be a column's name, a pattern or numbers, got 3"),
     ({"q": {}}, "columns: position must be {joint: column}, got {}"), ([], "columns must be {field: columns}, got"),
 ])  # fmt: skip
@@ -307,7 +307,7 @@ def test_explained_and_read_so_the_next_time(tmp_path, capsys, monkeypatch):
     assert not any("taken for" in text for text in summary["warnings"])
     assert main(["replay", str(path), "--urdf", "arm.urdf", "--json", "--cutoff", "8"]) == 0
     guessed = json.loads(capsys.readouterr().out)
-    assert "taken for ms" in guessed["warnings"][0] and "columns have numbers" in guessed["warnings"][1]
+    assert "taken for ms" in guessed["warnings"][0] and "columns are numbered" in guessed["warnings"][1]
     assert guessed["joints"] == summary["joints"]
     assert main(["replay", str(path), "--explain", "--json", "--columns", "tau=state.tau_J[{}]"]) == 0
     (told,) = json.loads(capsys.readouterr().out)

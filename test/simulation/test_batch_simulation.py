@@ -124,8 +124,8 @@ def test_states_go_into_arrays_of_before(threads):
     np.testing.assert_array_equal(found.v, again.v)
     for wrong, message in (
         ({"steps": STEPS + 1}, "expected"), ({"q": q[:1], "v": v[:1]}, "expected"), ({"q": out.q[:, -1]}, "a copy"),
-        ({"out": out._replace(q=np.ascontiguousarray(out.q))}, "another q"),
-        ({"out": out._replace(v=out.v[:, ::-1])}, "another v"), ({"out": out.q}, "out is a ndarray"),
+        ({"out": out._replace(q=np.ascontiguousarray(out.q))}, "has a q that differs"),
+        ({"out": out._replace(v=out.v[:, ::-1])}, "has a v that differs"), ({"out": out.q}, "out is a ndarray"),
         ({"out": out._replace(q=out.q[0])}, "expected"),
     ):  # fmt: skip
         asked = {"q": q, "v": v, "efforts": np.zeros(model.nv), "steps": STEPS, "out": out} | wrong
@@ -226,7 +226,7 @@ def test_all_else_moves_one_after_the_other(case):
         ({"steps": -1}, "steps -1 is not a whole number"),
         ({"steps": 1.5}, "steps 1.5 is not a whole number"),
         ({"every": 0}, "every 0 is not a whole number, 1 or above"),
-        ({"errors": "skip"}, "errors 'skip' is none of raise, nan"),
+        ({"errors": "skip"}, "errors 'skip' is not one of raise, nan"),
         ({"efforts": lambda time, q, v: np.zeros((2, 7))}, r"efforts has shape \(2, 7\), expected \(2, 3\)"),
     ],
 )

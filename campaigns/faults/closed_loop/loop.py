@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from helpers.nodes.ros_nodes import NodeProcess, Ros, joint_state
+from helpers.nodes.ros_nodes import NodeProcess, Ros, SimulatedClock, joint_state
 from helpers.nodes.torque_talk import answer_in_time
 from numpy.typing import NDArray
 
@@ -63,7 +63,8 @@ class Loop:
     def __init__(self, ros: Ros, kind: str, arm: Arm) -> None:
         self.kind, self.arm, self._ros, self.refusals = kind, arm, ros, list[str]()
         parameters = {
-            "locked_joints": [FINGERS[0]], "state_timeout": 0.0, "silence_duration": 0.1, **PARAMETERS[kind],
+            "locked_joints": [FINGERS[0]], "use_sim_time": True, "state_timeout": 0.0, "silence_duration": 0.1,
+            **PARAMETERS[kind],
         }  # fmt: skip
         self._descriptions = self._latched(ros)
         self.describe("panda")
@@ -86,6 +87,7 @@ class Loop:
         self.node.__enter__()
         self.node.is_active()
         self.node.says("ready for")
+        self._clock = SimulatedClock(self._ros)
         self.states = self._ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
         self._reports = self._ros.collect(DiagnosticArray, "/diagnostics")
         self._efforts = self._ros.collect(JointState, f"{self.kind}/effort", 1000)
@@ -117,6 +119,7 @@ class Loop:
     def _cycle(self, seen: Seen, pulled: Array | None, with_efforts: bool) -> None:
         q, v = self.arm.measured()
         self._now += round(1e9 * PERIOD)
+        self._clock.tell(self._now)
         tau = self._ask(q, v, self.arm.acts if with_efforts else ())
         seen.cycles += 1
         if tau is None:

@@ -63,12 +63,12 @@ def nodes_of(names: Sequence[str]) -> list[tuple[str, Interface[Any]]]:
     for text in names:
         name, _, kind = text.rpartition("=")
         if kind not in known:
-            raise UsageError(f"--nodes: {kind!r} is none of {', '.join(known)}")
+            raise UsageError(f"--nodes: {kind!r} is not one of {', '.join(known)}")
         name = name or kind
         if not re.fullmatch(r"[A-Za-z_]\w*", name):
-            raise UsageError(f"--nodes: {name!r} is no name of a node")
+            raise UsageError(f"--nodes: {name!r} is not the name of a node")
         if name in (other for other, _ in found):
-            raise UsageError(f"--nodes: {name!r} is there twice")
+            raise UsageError(f"--nodes: {name!r} is given twice")
         found.append((name, known[kind]))
     if not found:
         raise UsageError("--nodes: there are none")
@@ -79,5 +79,5 @@ def _namespace(text: str) -> str:
     """The namespace with a slash in front and none behind. Raises UsageError."""
     found = f"/{text.strip('/')}" if text.strip("/") else ""
     if not re.fullmatch(r"(/[A-Za-z_]\w*)*", found):
-        raise UsageError(f"--namespace: {text!r} is no name space of ROS")
+        raise UsageError(f"--namespace: {text!r} is not a ROS namespace")
     return found

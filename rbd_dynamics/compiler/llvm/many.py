@@ -111,7 +111,7 @@ class Many(Function):
     def _tile(self, argument: Argument, values: Sequence[str]) -> tuple[str, list[int]]:
         """Put an output's vectors side by side in memory: (element, lane). The tile, and where each element is in it.
 
-        What is there twice, as the zeros and the other half of a symmetric matrix, is written once: the less of the
+        What is given twice, as the zeros and the other half of a symmetric matrix, is written once: the less of the
         nearest cache it takes.
         """
         tile, number = f"%tile.{argument.name}", {value: k for k, value in enumerate(dict.fromkeys(values))}

@@ -22,5 +22,5 @@ CONES = tuple(law.name for law in LAWS)
 def law_of(cone: object) -> FrictionLaw:
     """The law of this name. Raises ValueError for none of `CONES`."""
     if not isinstance(cone, str) or cone not in CONES:
-        raise ValueError(f"cone {excerpt(cone)} is none of {', '.join(CONES)}")
+        raise ValueError(f"cone {excerpt(cone)} is not one of {', '.join(CONES)}")
     return LAWS[CONES.index(cone)]

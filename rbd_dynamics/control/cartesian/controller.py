@@ -80,7 +80,7 @@ class Compliance:
         turned = np.asarray(self.orientation, dtype=float)
         axes = np.eye(3) if turned.size == 0 else turned
         if axes.shape != (3, 3) or not np.allclose(axes @ axes.T, np.eye(3), atol=1e-9) or np.linalg.det(axes) < 0:
-            raise ValueError("the orientation of the axes of stiffness is no rotation matrix (3, 3)")
+            raise ValueError("the orientation of the axes of stiffness is not a rotation matrix (3, 3)")
         return np.array([self.carrier == "tool", self.carrier == "wanted"], dtype=float), axes.reshape(-1)
 
 
@@ -363,7 +363,7 @@ class CartesianController:
         pose = np.asarray(pose, dtype=float)
         turned = pose[:3, :3] if pose.shape == (4, 4) else np.zeros((3, 3))
         if not np.isfinite(pose).all() or not np.allclose(turned @ turned.T, np.eye(3), atol=1e-9):
-            raise ValueError("the tool is no pose (4, 4)")
+            raise ValueError("the tool is not a pose (4, 4)")
         self._tool_pose = pose
         self._tool = np.concatenate([pose[:3, :3].reshape(-1), pose[:3, 3]])
 

@@ -28,7 +28,7 @@ FREE_CHANGE = 0.3  # of contact_force
 SMOOTHING = 0.02  # s, of what is compared
 SLOW = 0.3  # share of the speed: a tool that is slower is held up
 LEAST_RATE = 4.0  # N/s, of the push that is held up
-PULL = 2.0  # of contact_force: a reading that has fallen so far is none of noise
+PULL = 2.0  # of contact_force: a reading that has fallen so far is not noise
 SETTLED = 0.1  # s, after which the zero is known
 #: of contact_force a second: the zero follows a reading that drifts so slowly. What a light arm's push, which grows by
 #: m c^2 / 4 times the speed, does to a hard surface is faster

@@ -48,7 +48,7 @@ class Wishes:
             }
             for wish in wishes:
                 if wish.name not in place:
-                    raise TrajectoryError(f"{what}_tolerance: joint {wish.name!r} is none of {', '.join(joints)}")
+                    raise TrajectoryError(f"{what}_tolerance: joint {wish.name!r} is not one of {', '.join(joints)}")
                 where, k = f"{what}_tolerance of joint {wish.name!r}", place[wish.name]
                 rows["tolerance"][k] = _resolved(where, wish.position, rows["tolerance"][k])
                 rows["velocity"][k] = _resolved(where, wish.velocity, rows["velocity"][k])

@@ -111,7 +111,7 @@ class Waypoints:
         """
         place = {name: column for column, name in enumerate(self.joint_names)}
         for name in place.keys() - set(joints):
-            raise UnknownJointError(f"joint {name!r} is none of {', '.join(joints)}")
+            raise UnknownJointError(f"joint {name!r} is not one of {', '.join(joints)}")
         columns = [place.get(name, -1) for name in joints]
         named = np.array([column >= 0 for column in columns])
 

@@ -60,7 +60,7 @@ class FrameGraph:
         if name == WORLD:
             raise ModelError(f"a link, joint, frame or model is called {WORLD!r}, which is the world's name")
         if name in self._frames:
-            raise ModelError(f"frame {name!r} is there twice: links, joints, frames and models share their names")
+            raise ModelError(f"frame {name!r} is given twice: links, joints, frames and models share their names")
         self._frames[name] = _Frame(relative_to, pose, attached_to, placed)
 
     def __contains__(self, name: str) -> bool:

@@ -59,7 +59,7 @@ def urdf_parts(robot: ET.Element, source: Source, scope: Scope, frames: FrameGra
     names = [scope.whole(link.name) for link in description.links]
     free = [name for name in names if name not in held]
     if len(free) != 1:
-        raise ModelError(f"{source.where} has {len(free)} links that are no joint's child, expected one")
+        raise ModelError(f"{source.where} has {len(free)} links that are not the child of a joint, expected one")
     (root,) = free
     on_world = root == scope.whole(WORLD)
     for name in names:

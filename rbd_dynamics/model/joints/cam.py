@@ -34,7 +34,7 @@ class Cam(JointKind):
     turning point, the follower's inertia is not felt: the mass matrix is singular there unless the joint
     has rotor inertia (`armature`: the cam's own). At q = 0 the follower is at s(0), not necessarily 0.
 
-    Raises ModelError for a twist that is no unit twist and a profile that is missing or no such function.
+    Raises ModelError for a twist that is not a unit twist and a profile that is missing or no such function.
     """
 
     twist: Vec6 = (0.0, 0.0, 0.0, *Z_AXIS)

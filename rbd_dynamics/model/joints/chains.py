@@ -100,7 +100,7 @@ class ProductOfExponentials(CoordinateChain):
 
     A screw is a unit twist (w, v) in the joint frame, at q = 0; see `Screw`. S(q) loses rank where
     the screws become dependent; there the joint's mass matrix is singular.
-    Raises ModelError for a screw that is no unit twist.
+    Raises ModelError for a screw that is not a unit twist.
     """
 
     screws: tuple[Vec6, ...]

@@ -122,7 +122,7 @@ def unit_twist(value: Any) -> Vec6:
     size, which = (math.hypot(*twist[:3]), "w") if any(twist[:3]) else (math.hypot(*twist[3:]), "v")
     if abs(size - 1.0) > 1e-9:
         raise ModelError(
-            f"screw {excerpt(value)} is no unit twist: |{which}| is {size:.6g}, "
+            f"screw {excerpt(value)} is not a unit twist: |{which}| is {size:.6g}, "
             "expected 1 for w, or for v of a translation (w = 0)"
         )
     return twist

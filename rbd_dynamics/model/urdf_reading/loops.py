@@ -57,7 +57,7 @@ def read_loop(element: ET.Element, version: str, findings: Findings) -> Loop | N
 
 
 def check_loops(loops: Collection[Loop], links: Collection[str], findings: Findings) -> None:
-    """Add an error for a loop between links that are not there, or of a name that is there twice."""
+    """Add an error for a loop between links that are not there, or of a name that is given twice."""
     for name, count in Counter(loop.name for loop in loops).items():
         if count > 1:
             findings.error(f"loop {name!r}", f"is defined {count} times")

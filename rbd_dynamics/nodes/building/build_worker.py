@@ -28,7 +28,7 @@ def main(parent: int) -> None:
     _step_back()
     notice.turn_off()  # the node tells of the progress
     own = os.dup(1)
-    os.dup2(2, 1)  # whatever libraries print is none of our messages
+    os.dup2(2, 1)  # whatever libraries print is not one of our messages
     with open(own, "wb", buffering=0) as stream:
         _work(sys.stdin.buffer, stream)
         # nothing is left to be done: no time for taking a large model apart

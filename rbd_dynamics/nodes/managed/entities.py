@@ -175,7 +175,7 @@ class Entities:
             taker.close()
 
     def takes(self, entity: object) -> bool:
-        """It is none of the executor's."""
+        """It is not one of the executor's."""
         return any(entity in taker for taker in self._takers)
 
     def release(self, entity: Service | Subscription) -> None:

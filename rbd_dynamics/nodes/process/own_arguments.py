@@ -58,7 +58,7 @@ class OwnArguments:
 
             text = urdf_text(self.urdf, packages=self.packages, arguments=self.xacro)
             if text is None:
-                raise ValueError(f"--urdf {excerpt(self.urdf)} is no URDF, which is what nodes read")
+                raise ValueError(f"--urdf {excerpt(self.urdf)} is not a URDF, which is what nodes read")
             result += [BEGIN, PARAMETER[0], f"{DESCRIPTION}:={json.dumps(text, ensure_ascii=False)}"]
         return result
 

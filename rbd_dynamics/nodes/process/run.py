@@ -127,7 +127,7 @@ def _refuse(reason: str, code: int) -> int:
 
 
 def _in_one_line(error: Exception) -> str:
-    """What is wrong; the kind of error besides where it is none of those that name a culprit."""
+    """What is wrong; the kind of error besides where it is not one of those that name a culprit."""
     text = one_line(error)
     if type(error).__name__ in UNKNOWN:
         return f"unknown arguments after --ros-args: {text}"

@@ -205,7 +205,7 @@ def _simulation(engine: Engine, goal: Simulate.Goal) -> Simulation:
         options = replace(options, step=goal.step)
     if goal.integrator:
         if goal.integrator not in INTEGRATORS:
-            raise ValueError(f"integrator {goal.integrator!r} is none of {', '.join(INTEGRATORS)}")
+            raise ValueError(f"integrator {goal.integrator!r} is not one of {', '.join(INTEGRATORS)}")
         options = replace(options, integrator=goal.integrator)
     constraints = live.constraints
     if goal.constraints_yaml:

@@ -80,7 +80,7 @@ def doubted_inertias(result: InertiaResult, found: DiagnosisResult) -> InertiaRe
         )
         if late is None or result.refused:
             return result
-        return replace(result, refused=f"not exported, since inertias would make up for it: {late}")
+        return replace(result, refused=f"not exported, since the inertias would absorb it: {late}")
     return replace(
         result,
         base=tuple(part.refused(why) for part in result.base),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measured efforts against the model's: the sums from which each joint's residual is explained, cause by cause.
 
-What is said of the efforts themselves, that they have another unit, a sign turned or are late, is said beside a
+What is said of the efforts themselves, that they have another unit, a reversed sign or are late, is said beside a
 regression of all joints in which inertias, rotors and friction are free (`free_fit`); what explains a joint's residual
 with the description as it is comes after that.
 """

@@ -171,7 +171,7 @@ class PositionCheck:
         texts = [
             f"the zero of {self._places[k][2]} is {_angle(zeros[k])} elsewhere than in the description"
             if what
-            else f"position of {self._places[k][2]} has the sign turned: its axis in the description, or what was "
+            else f"position of {self._places[k][2]} has the opposite sign: its axis in the description, or what was "
             "recorded"
             for what, k in those
         ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which efforts are in another unit, or have the sign turned: what no inertias, rotors and friction explain instead.
+"""Which efforts are in another unit, or have the opposite sign: what no inertias, rotors and friction explain instead.
 
 Joints whose efforts are far from the given model's torque are suspected. Of these suspicions only those are kept
 without which more is left of stretches that were not fitted, with the inertias of all bodies, rotors and friction free.

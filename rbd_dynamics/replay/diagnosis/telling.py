@@ -69,7 +69,7 @@ def _finding(kind: str, scales: Mapping[str, Estimate], unit: Mapping[str, str],
     several = len(names) > 1
     subject = f"efforts of {', '.join(names)}" if several else f"effort of {names[0]}"
     if kind == "effort sign":
-        said = f"{subject} {'have' if several else 'has'} the sign turned against the model: {number} times its torque"
+        said = f"{subject} {'have' if several else 'has'} the opposite sign to the model: {number} times its torque"
         return Finding(kind, names, said, remedy=_remedy(() if whole else names, -1.0), estimate=estimate)
     guess = next((pair for pair in UNITS if abs(np.log(abs(value) / pair[0])) < NEAR_UNIT), None)
     torque = unit[names[0]]
@@ -113,7 +113,7 @@ def open_findings(names: Sequence[str], found: Scales, unit: Mapping[str, str]) 
     parts = ", ".join(f"{names[j]} {scale:.3g}" for j, scale in found.open.items())
     text = (
         "either inertias, rotors and friction other than described, or efforts that are so many times torques: "
-        f"{parts}; this recording cannot tell, and the former is taken; the same motion with a known load would tell "
+        f"{parts}; this recording cannot tell; the former is assumed; the same motion with a known load would tell "
         "(--known-load, --unloaded)"
     )
     return [Finding("effort scale or inertias", those, text)]
@@ -137,7 +137,7 @@ def delay_findings(names: Sequence[str], found: Delays, tried: Array) -> tuple[l
         text = f"effort of {names[j]} is {late} against the model's torque"
         if j in found.rubs:
             text += (
-                ", or its friction takes some motion to turn round: this recording cannot tell; the joint alone, fast "
+                ", or its friction needs some motion to reverse: this recording cannot tell; the joint alone, fast "
                 "and over its range, would"
             )
             undecided.append(Finding("effort delay or friction", (names[j],), text, estimate=delay))

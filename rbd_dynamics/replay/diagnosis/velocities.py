@@ -102,7 +102,7 @@ class VelocityCheck:
         estimate = estimate_of("scale", match.scale, np.array([other.scale for other in others]), "")
         low, high = estimate.lower, estimate.upper
         if match.scale < 0.0:
-            text = f"velocity of {name} has the sign turned against its position (scale {match.scale:.3g})"
+            text = f"velocity of {name} has the opposite sign to the rate of its position (scale {match.scale:.3g})"
             found.append(Finding("velocity sign", (name,), text, remedy="--velocity differentiated", estimate=estimate))
         elif abs(match.scale - 1.0) > SCALE and not low <= 1.0 <= high:
             found.append(_unit(name, match.scale, estimate))

@@ -46,8 +46,8 @@ def add_excite(
     """The command's arguments; `load` makes the model of them. The one that names the robot is returned."""
     parser = commands.add_parser(
         "excite",
-        help="the motion that tells most of a robot's parameters, within its limits",
-        description="Find a motion that tells most of base parameters and friction, within limits of position, "
+        help="the motion that identifies a robot's parameters best, within its limits",
+        description="Find a motion that identifies base parameters and friction best, within limits of position, "
         "velocity, acceleration and effort along all of it, and the intervals that a recording of it will give. Links "
         "are not checked against each other: look at the motion, or play it slowly, before you trust it.",
         epilog=EPILOG,
@@ -96,7 +96,7 @@ def add_excite(
     add("--noise", metavar="[NAME=]NUMBER", action="append", default=[], type=_number,
         help="standard deviation of one effort sample (N m, N); default: 1 %% of the limit")  # fmt: skip
     add("--rate", metavar="HZ", type=float, default=100.0, help="of the recording; default: 100")
-    add("--starts", metavar="N", type=int, default=3, help="random motions from which is sought; default: 3")
+    add("--starts", metavar="N", type=int, default=3, help="random motions from which the search starts; default: 3")
     add("--seed", metavar="N", type=int, default=0, help="of these; default: 0")
     parser.set_defaults(run=lambda options: run_excite(options, load), floating=False)
     return urdf

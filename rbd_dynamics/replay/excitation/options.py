@@ -30,7 +30,7 @@ class Options:
         noise: standard deviation of one effort sample, N m or N, for all joints or by name; default: 1 % of the effort
             limit, so that a joint without one needs a number.
         rate: of the recording, Hz. periods: how often the motion is played in a row (Fourier series only).
-        starts: random motions from which is sought; the best result counts. seed: of these.
+        starts: random motions from which the search starts; the best result counts. seed: of these.
         lead: s, in which the robot goes to where the motion begins.
     """
 

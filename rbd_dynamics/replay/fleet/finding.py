@@ -28,7 +28,7 @@ class Found:
     """A recording, a path or an address elsewhere; its name below what was searched, and a folder for its results.
 
     Name and folder are nobody else's.
-    The folder's name is none of the fleet's own files', nor that of another folder in other letters, since there are
+    The folder's name is not one of the fleet's own files', nor that of another folder in other letters, since there are
     disks that do not tell these apart.
     """
 

@@ -34,7 +34,7 @@ from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
-NEGATIVE = "below zero: the sign of the efforts is turned, or the load is not what was said"
+NEGATIVE = "below zero: the sign of the efforts is reversed, or the load is not what was said"
 SURE = 0.05  # of a gain, half its interval at most: known better than drives usually are calibrated
 UNCERTAIN = "too uncertain to correct anything: the load adds too little to this joint's torque, or it moved too little"
 WIDE = 100.0  # times their usual size, base parameters may be off: nothing of them is taken for known

@@ -49,7 +49,7 @@ STRIBECK_SPEEDS = (0.02, 0.028, 0.04, 0.056, 0.08, 0.11, 0.16, 0.22, 0.32, 0.45,
 OWN = 3 + len(STRIBECK_SPEEDS)  # columns of a joint before those of inertias
 SIGNIFICANCE = 0.01
 VANISHED = -500.0  # exponent of nothing: numbers that a processor is slow with are smaller
-DRIVES = "friction below zero would drive the joint: something else is in it"
+DRIVES = "friction below zero would drive the joint: something else is mixed into it"
 DOUBT = 0.02  # of a joint's rms torque: what friction may be at most matters where it is more
 UNIT_SPEED = 1.0  # rad/s or m/s: at that speed viscous friction is compared with the torque
 

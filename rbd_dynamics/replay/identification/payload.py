@@ -142,7 +142,7 @@ class PayloadIdentifier:
         if fit.quantile * fit.misfit[0] > abs(x[0]) and fit.share > NOTICED:
             found = found.refused("errors of the description, of the size that the recording shows, do as much")
         mass = found.at_least_zero(
-            "no load is lighter than nothing: the description is too heavy, or efforts are wrong"
+            "a load cannot have negative mass: the description is too heavy, or efforts are wrong"
         )
         centred, slope = _about_com(x)
         error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slope, covariance, slope), 0.0))

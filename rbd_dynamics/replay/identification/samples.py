@@ -101,7 +101,7 @@ class Preparation:
 
     def _prepared(self, segment: Segment) -> JointSamples | None:
         if segment.v.shape[1] != self.robot.model.nv:
-            raise ValueError(f"a segment of {segment.v.shape[1]} joints, the robot has {self.robot.model.nv}")
+            raise ValueError(f"the segment has {segment.v.shape[1]} joints, the robot {self.robot.model.nv}")
         self._check_rate(segment)
         if len(segment) <= 2 * self._edge + 1:
             return None

@@ -39,6 +39,6 @@ def open_storage(path: Path, log: Log, told: Told | None = None) -> Storage:
     if is_table(path, start):
         return TableStorage(path, log, told.columns, told.rate)
     raise RecordingError(
-        f"{path} is no recording: neither sqlite3, nor mcap, nor a ROS 1 bag, nor a table "
+        f"{path} is not a recording: neither sqlite3, nor mcap, nor a ROS 1 bag, nor a table "
         "(.csv, .parquet, .mat, .npz or .h5)"
     )

@@ -86,5 +86,5 @@ def _file_name(path: Any) -> str:
     """Name of a file in the folder, whatever folder it once had. Raises ValueError."""
     name = Path(str(path)).name
     if name in ("", "..") or "\0" in name or len(os.fsencode(name)) > LONGEST_FILE_NAME:
-        raise ValueError(f"{name[:60]!r} is no file's name")
+        raise ValueError(f"{name[:60]!r} is not the name of a file")
     return name

@@ -35,7 +35,7 @@ class Sqlite3Storage:
                 self.topics = self._read_topics()
         except sqlite3.Error as error:
             self.close()
-            raise RecordingError(f"{path} is no rosbag2 file, or too damaged to read: {error}") from None
+            raise RecordingError(f"{path} is not a rosbag2 file, or too damaged to read: {error}") from None
 
     def close(self) -> None:
         self._connection.close()

@@ -26,7 +26,7 @@ def caveats_of_load(summary: Mapping[str, Any]) -> list[str]:
         )
     helped = [fit["joint"] for fit in load["joints"] if fit["rmse_after"] < HELPED * fit["rmse_before"]]
     if load["mass"]["identifiable"] and not helped:
-        said.append("it explains less than a tenth of the residual of any joint: something else is wrong")
+        said.append("it explains less than a tenth of any joint's residual: something else is wrong")
     if GRAVITY not in load["terms"]:
         said.append("the efforts are without gravity: it is felt by accelerations only")
     by_cause: dict[str, list[str]] = {}

@@ -47,8 +47,8 @@ def numbered_joints(meaning: Interpretation | None, model: Model, log: Log) -> d
     found = {name: joint.name for name, joint in zip(in_order, joints)}
     rest = "" if count == len(joints) else "first "
     log.guess(
-        f"columns have numbers, which are taken for the robot's {rest}joints in their order: "
-        f"{listed([f'{name} is {joint}' for name, joint in found.items()])} (--joint-map says it otherwise)"
+        f"columns are numbered, and are taken for the robot's {rest}joints in their order: "
+        f"{listed([f'{name} is {joint}' for name, joint in found.items()])} (--joint-map overrides this)"
     )
     return found
 
@@ -74,7 +74,7 @@ def angle_unit(
         return None
     why = in_degrees(positions, limits, turning)
     if why:
-        log.guess(f"angles have no unit, and are taken for degrees: {why} (--angles says it otherwise)")
+        log.guess(f"angles have no unit, and are taken for degrees: {why} (--angles overrides this)")
     return "degrees" if why else None
 
 

@@ -93,7 +93,7 @@ class Comparison:
     def add(self, segment: Segment, prediction: Prediction) -> None:
         """Compare where an effort was measured and no message was missing. Raises ValueError for other joints."""
         if segment.v.shape[1] != len(self.joints):
-            raise ValueError(f"a segment of {segment.v.shape[1]} joints, compared were {len(self.joints)}")
+            raise ValueError(f"the segment has {segment.v.shape[1]} joints, {len(self.joints)} are compared")
         rows = ~segment.filled
         columns = np.flatnonzero(segment.measured)
         if not rows.any() or not len(columns):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 from rigs import pressing
 
-from helpers.nodes.ros_nodes import Conversation, joint_state
+from helpers.nodes.ros_nodes import Conversation, SimulatedClock, joint_state, others_run
 from helpers.nodes.torque_talk import in_lockstep
 
 TASK_ROWS = ["tool.rx", "tool.ry", "tool.rz", "tool.x", "tool.y"]
@@ -29,6 +29,7 @@ PARAMETERS = {
     "posture_kp": 25.0,
     "posture_kd": 10.0,
     "contact_force": 0.5,
+    "use_sim_time": True,
     "state_timeout": 0.0,
     "plausible_velocity": 0.0,  # tests put the robot elsewhere
     "effort_rate_limits": [0.0],
@@ -40,6 +41,7 @@ class Rig(Conversation):
     """The plant in this process, in lockstep with the node: states and wrench out, efforts in."""
 
     recent = 5
+    nodes = 1
 
     def __init__(self, ros, node, plant, height):
         from geometry_msgs.msg import WrenchStamped
@@ -51,6 +53,7 @@ class Rig(Conversation):
         from rbd_dynamics_interfaces.msg import TaskState
 
         super().__init__(ros, node)
+        self.clock = SimulatedClock(ros, self.nodes)
         self.plant = plant
         self.height = height  # of the surface
         self.center = None  # of a sphere
@@ -110,6 +113,7 @@ class Rig(Conversation):
         """The robot stands still at q, whatever the efforts are, and touches nothing."""
         self.plant.reset(q)
         for _ in range(steps):
+            self.clock.tell(self.time)
             self.wrenches.publish(self.reading(0.0))
             in_lockstep(self.states, joint_state(pressing.ARM, q, 0.0 * q, stamp=self.time), self.efforts, self.node)
             self.time += MS
@@ -127,6 +131,7 @@ class Rig(Conversation):
         q, v = self.plant.state if self.soft is None else (self.soft.q, self.soft.v)
         force = plant.normal_force
         self.forces.append(force)
+        self.clock.tell(self.time)
         if self.sensor_works:
             self.wrenches.publish(self.reading(force))
         state = joint_state(pressing.ARM, q, v, stamp=self.time)
@@ -174,7 +179,7 @@ class Rig(Conversation):
                 if self._answers() == said:
                     time.sleep(WAITS)
         else:
-            time.sleep(0.1)
+            others_run(0.1)
 
     def _answers(self):
         """How many trajectories were taken or refused."""

@@ -37,6 +37,7 @@ needs_ros = [
 ]
 
 OTHER_SIDE = 0.2  # s that the other side gets to see us, when we see it
+SLICE = 0.02  # s: of such a wait
 PATIENCE = 60.0  # s, for discovery and a first compilation on a busy machine
 
 
@@ -141,7 +142,7 @@ class Ros:
         """A publisher that somebody listens to."""
         publisher = self._keep(self.node.create_publisher(kind, topic, qos), self.node.destroy_publisher)
         wait_until(lambda: publisher.get_subscription_count() >= matched, f"a subscriber of {topic}")
-        time.sleep(OTHER_SIDE)
+        others_run(OTHER_SIDE)
         return publisher
 
     def collect(self, kind: Any, topic: str, qos: Any = 100) -> list[Any]:
@@ -154,7 +155,7 @@ class Ros:
         """Call a function with the messages of a topic, which somebody publishes."""
         self._keep(self.node.create_subscription(kind, topic, callback, qos), self.node.destroy_subscription)
         wait_until(lambda: self.node.count_publishers(topic) > 0, f"a publisher of {topic}")
-        time.sleep(OTHER_SIDE)
+        others_run(OTHER_SIDE)
 
     def client(self, kind: Any, name: str, again: float = PATIENCE / 3.0) -> Callable[..., Any]:
         """A function that calls a service: fields of the request in, response out.
@@ -163,7 +164,7 @@ class Ros:
         """
         client = self._keep(self.node.create_client(kind, name), self.node.destroy_client)
         assert client.wait_for_service(PATIENCE), f"waited {PATIENCE:g} s in vain for service {name}"
-        time.sleep(OTHER_SIDE)  # a response to whom the server does not know is lost
+        others_run(OTHER_SIDE)  # a response to whom the server does not know is lost
 
         def call(request: Any = None, **fields: Any) -> Any:
             request = request or kind.Request(**fields)
@@ -241,7 +242,7 @@ class NodeProcess:
                     return self.process.wait(0.5)
                 except subprocess.TimeoutExpired:
                     self.process.send_signal(number)
-            return self.process.wait(10.0)
+            return self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
@@ -350,6 +351,33 @@ def wait_until(condition: Callable[[], Any], what: str, timeout: float = PATIENC
     while not condition():
         assert time.monotonic() < end, f"waited {timeout:g} s in vain for {what}"
         time.sleep(0.005)
+
+
+def others_run(seconds: float) -> None:
+    """Sleep so long, little by little: a time in which the whole machine stood still counts as one of many slices."""
+    for _ in range(max(1, round(seconds / SLICE))):
+        time.sleep(SLICE)
+
+
+class SimulatedClock:
+    """/clock of what a test simulates, for a node with `use_sim_time`: while the machine stands still it does, too."""
+
+    EVERY = 10_000_000  # ns
+
+    def __init__(self, ros: Ros, nodes: int = 1) -> None:
+        from rclpy.qos import qos_profile_sensor_data
+        from rosgraph_msgs.msg import Clock
+
+        self._kind, self._told = Clock, 0
+        self._clock = ros.publisher(Clock, "/clock", qos_profile_sensor_data, matched=nodes)
+
+    def tell(self, now: int) -> None:
+        """It is so late, ns."""
+        if now - self._told >= self.EVERY:
+            message = self._kind()
+            message.clock.sec, message.clock.nanosec = divmod(now, 1_000_000_000)
+            self._clock.publish(message)
+            self._told = now
 
 
 @contextmanager

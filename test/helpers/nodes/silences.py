@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from helpers.models.arms import ARM, JOINTS
-from helpers.nodes.ros_nodes import Conversation, NodeProcess, Ros, joint_state, wait_until
+from helpers.nodes.ros_nodes import Conversation, NodeProcess, Ros, joint_state, others_run, wait_until
 from helpers.periodic import Periodic
 
 Array = NDArray[np.float64]
@@ -98,7 +97,7 @@ class Watched(Conversation):
     def until_zero(self, start: int = 0) -> list[Array]:
         """All commands from number `start` on, once there was zero, and for a while after."""
         wait_until(lambda: any(not c.any() for c in self.commands[start:]), "zero")
-        time.sleep(0.3)
+        others_run(0.3)
         return self.commands[start:]
 
     def change(self, *transitions: str) -> None:

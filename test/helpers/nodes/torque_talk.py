@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from helpers.models.arms import JOINTS
-from helpers.nodes.ros_nodes import PATIENCE, Conversation, joint_state, joint_trajectory, wait_until
+from helpers.nodes.ros_nodes import PATIENCE, Conversation, joint_state, joint_trajectory, others_run, wait_until
 
 AGAIN = 1.0  # s without an answer after which another state is sent
 
@@ -95,10 +95,10 @@ class Talk(Conversation):
         """No answer to this message."""
         before = len(self.commands), len(self.efforts)
         self.states.publish(message)
-        time.sleep(seconds)
+        others_run(seconds)
         return (len(self.commands), len(self.efforts)) == before
 
     def send(self, names, *points, stamp=None):
         """Points are (s, positions, velocities, accelerations)."""
         self.trajectories.publish(joint_trajectory(names, points, stamp))
-        time.sleep(0.1)
+        others_run(0.1)

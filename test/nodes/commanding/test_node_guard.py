@@ -10,7 +10,15 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
-from helpers.nodes.ros_nodes import Conversation, change, in_this_process, joint_state, needs_ros, wait_until
+from helpers.nodes.ros_nodes import (
+    Conversation,
+    change,
+    in_this_process,
+    joint_state,
+    needs_ros,
+    others_run,
+    wait_until,
+)
 from helpers.nodes.silences import REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 from helpers.periodic import Periodic
 
@@ -147,7 +155,7 @@ def test_it_does_what_on_silence_says(guard, mode, last):
     guard.torques.paused = True
     guard.diagnosed(f"commanded: {mode}")
     count = len(guard.commands)
-    time.sleep(0.3)
+    others_run(0.3)
     assert len(guard.commands) == count
     np.testing.assert_array_equal(guard.commands[-1], last)
     guard.ros.set_parameters("guard", on_silence="gravity")
@@ -163,7 +171,7 @@ def test_commands_that_flap_pass_again_only_on_request(guard):
         guard.diagnosed(reason)
     guard.torques.efforts, guard.torques.paused = 2.0 * EFFORTS, False
     guard.until_zero()
-    time.sleep(0.3)
+    others_run(0.3)
     assert not guard.commands[-1].any()
     answer = guard.ros.client(Trigger, "guard/resume")()
     assert answer.success, answer.message
@@ -177,9 +185,9 @@ def test_after_zeros_there_is_nothing_to_hold(guard):
     guard.torques.efforts = REST
     guard.answers(REST)
     guard.torques.paused = True
-    time.sleep(0.1)
+    others_run(0.1)
     count = len(guard.commands)
-    time.sleep(0.7)
+    others_run(0.7)
     assert len(guard.commands) == count
 
 
@@ -214,7 +222,7 @@ def test_simulated_time_that_stands_still_is_said(ros, kind):
 def test_it_never_commands_before_a_command_has_passed(ros, process):
     watched = Watched(ros, process)
     watched.change("deactivate", "activate")
-    time.sleep(0.5)
+    others_run(0.5)
     assert watched.commands == []
 
 
@@ -282,7 +290,7 @@ def test_a_torque_node_that_was_started_again_without_its_load_is_kept_out(ros, 
         with ros.start("feedforward", options, *behind, name="carrier"):
             guard.diagnosed("commands come from a new process")
             guard.diagnosed("1 kg at 'hand'")
-            time.sleep(0.5)
+            others_run(0.5)
             assert not any(command.any() for command in guard.commands)
             attach("carrier")
             answer = ros.client(Trigger, "loaded/resume")()

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
-from helpers.nodes.ros_nodes import needs_ros
+from helpers.nodes.ros_nodes import needs_ros, others_run
 from helpers.nodes.silences import LIMITS, REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 from helpers.periodic import Periodic
 
@@ -98,7 +98,7 @@ def test_deactivated_it_holds_and_damps_each_state_and_then_lets_go(node, stream
         part = command @ gravity / (gravity @ gravity)
         assert 0.0 <= part <= 1.5
     count = len(node.commands)
-    time.sleep(0.5)
+    others_run(0.5)
     assert len(node.commands) == count
 
 
@@ -142,7 +142,7 @@ def test_a_second_signal_cuts_to_zero(ros):
         began = time.monotonic()
         process.process.send_signal(signal.SIGINT)
         process.says("silent: the process was asked to end")
-        time.sleep(0.3)
+        others_run(0.3)
         assert process.alive
         assert process.stop() == 0, process.log
         assert time.monotonic() - began < 3.5
@@ -222,9 +222,9 @@ def test_nothing_is_commanded_where_that_is_wanted(node, stream):
     node.ros.set_parameters("silent", on_silence="nothing")
     node.change("deactivate")
     node.node.says("silent: deactivated; commanded: nothing (on_silence)")
-    time.sleep(0.2)
+    others_run(0.2)
     count = len(node.commands)
-    time.sleep(0.5)
+    others_run(0.5)
     assert len(node.commands) == count
     assert node.commands[-1].any()
 
@@ -261,9 +261,9 @@ def test_after_a_standstill_no_old_state_is_answered_and_the_motion_has_ended(no
     trajectory(node, stream)
     process = node.node.process
     process.send_signal(signal.SIGSTOP)
-    time.sleep(0.3)
+    others_run(0.3)
     stream.state = (B[0], REST)
-    time.sleep(0.7)
+    others_run(0.7)
     count = len(node.commands)
     process.send_signal(signal.SIGCONT)
     node.answers(oracle.gravity(B[0]))
@@ -302,7 +302,7 @@ def test_a_simulation_that_stands_still_is_no_silence(ros, oracle):
             node = Watched(ros, process)
             node.answers(oracle.gravity(A[0]))
             stream.paused = True
-            time.sleep(1.0)  # of wall time only
+            others_run(1.0)  # of wall time only
             assert "silent" not in process.log
             clock.publish(Clock(clock=Time(sec=51)))
             process.says("silent: no answer for")

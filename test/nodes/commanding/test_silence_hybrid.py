@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from helpers.models.arms import ARM
-from helpers.nodes.ros_nodes import needs_ros
+from helpers.nodes.ros_nodes import needs_ros, others_run
 from helpers.nodes.silences import REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 
 pytest.importorskip("pinocchio")
@@ -83,6 +81,6 @@ def test_states_of_hybrid_controller_stop_and_zero_is_commanded_once(node, strea
 def test_states_of_hybrid_controller_stop_and_nothing_is_commanded(node, stream, oracle):
     silenced(node, stream, oracle, "nothing")
     count = len(node.commands)
-    time.sleep(0.5)
+    others_run(0.5)
     assert len(node.commands) == count and node.commands[-1].any()
     held_again(node, stream, oracle)

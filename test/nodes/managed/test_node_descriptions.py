@@ -133,7 +133,7 @@ def test_parameters_are_in_force_at_once_while_another_robot_is_built(ros, execu
 
 
 def test_parameters_of_another_law_wait_for_it(ros):
-    """A stiffness in 1/s^2 is none of the impedance's that still acts; what has one meaning is in force at once."""
+    """A stiffness in 1/s^2 is not one of the impedance's that still acts; what has one meaning is in force at once."""
     parameters = {
         "robot_description": described("chain", 7), "tool_frame": "l7", "stiffness": [300.0], "path_tolerance": [0.0],
         "plausible_velocity": 0.0, "effort_rate_limits": [0.0], "transition_time": 0.0,

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from helpers.models.arms import ARM
-from helpers.nodes.ros_nodes import PATIENCE, ROOT, needs_ros, rclpy, wait_until
+from helpers.nodes.ros_nodes import PATIENCE, ROOT, needs_ros, others_run, rclpy, wait_until
 
 from rbd_dynamics.common.node_table import NODES
 from rbd_dynamics.nodes import reference
@@ -398,7 +398,7 @@ class TestRunningNodes:
             wait_until(lambda: name in ros.node.get_node_names(), f"node {name} in the graph")
             end = time.monotonic() + PATIENCE  # they are not discovered all at once
             while (found := self.shown(ros, name)) != expected and time.monotonic() < end:
-                time.sleep(0.1)
+                others_run(0.1)
             assert found == expected
             self.check_policy(ros, interface)
 
@@ -421,7 +421,7 @@ class TestRunningNodes:
                 found = {topic for topic, _ in ask(name, "/") if "/_action/" not in topic}
                 if allowed - on_demand == found - on_demand or time.monotonic() > end:
                     break
-                time.sleep(0.1)
+                others_run(0.1)
             assert allowed - on_demand == found - on_demand, what
             assert found <= allowed
 

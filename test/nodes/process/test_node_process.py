@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
-from helpers.nodes.ros_nodes import PATIENCE, Conversation, joint_state, needs_ros, wait_until
+from helpers.nodes.ros_nodes import PATIENCE, Conversation, joint_state, needs_ros, others_run, wait_until
 from helpers.periodic import Periodic
 from helpers.wide import table
 
@@ -118,13 +118,13 @@ def test_simulated_time_is_the_one_that_counts(ros):
         def answered(stamp):
             clock.publish(Clock(clock=Time(sec=50)))
             states.publish(at_rest(stamp=Time(sec=stamp)))
-            time.sleep(0.05)
+            others_run(0.05)
             return any(effort.header.stamp.sec == stamp for effort in efforts)
 
         wait_until(lambda: answered(50), "an effort at simulated time")
         assert not answered(49)
         states.publish(at_rest(stamp=ros.node.get_clock().now().to_msg()))
-        time.sleep(0.2)
+        others_run(0.2)
         assert {effort.header.stamp.sec for effort in efforts} == {50}
 
 
@@ -165,7 +165,7 @@ def test_simulator_in_lockstep_waits_for_its_controller(ros):
         count = -1
         while count != len(states):  # until it waits
             count = len(states)
-            time.sleep(0.3)
+            others_run(0.3)
         del states[:]
         commands.publish(command)
         for k in range(30):

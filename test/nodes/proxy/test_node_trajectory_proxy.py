@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
 from helpers.nodes.following import Follower, needs_control_msgs, seconds, tolerance
-from helpers.nodes.ros_nodes import Conversation, joint_state, joint_trajectory, wait_until
+from helpers.nodes.ros_nodes import Conversation, joint_state, joint_trajectory, others_run, wait_until
 from helpers.paths import ROOT
 
 from rbd_dynamics.control.terms import WITHOUT_FRICTION, inverse_dynamics_terms
@@ -123,7 +123,7 @@ def test_cancel_reaches_the_controller(followed):
     assert followed.cancel(handle) == 1
     assert followed.result(handle)[:2] == ("canceled", "SUCCESSFUL")
     del followed.feedback[:]
-    time.sleep(0.3)
+    others_run(0.3)
     assert not followed.feedback
 
 
@@ -155,7 +155,7 @@ def test_joint_order_of_the_client_is_kept(followed):
 
 def test_trajectory_that_begins_later_gets_a_first_point_where_the_robot_is(followed, robot):
     followed.states.publish(joint_state(JOINTS, [0.05, 0.0, 0.01], REST, stamp=time.time_ns()))
-    time.sleep(0.2)
+    others_run(0.2)
     assert followed.run(JOINTS, (0.5, GOAL))[0] == "succeeded"
     times, q, v, a, tau = arrays(followed.received[-1])
     assert times[0] == 0.0
@@ -166,7 +166,7 @@ def test_trajectory_that_begins_later_gets_a_first_point_where_the_robot_is(foll
 
 def test_what_turns_for_ever_goes_to_the_first_point_by_the_short_way(followed):
     followed.states.publish(joint_state(JOINTS, [0.0, 2.0 * np.pi - 0.1, 0.0], REST, stamp=time.time_ns()))
-    time.sleep(0.2)
+    others_run(0.2)
     assert followed.run(JOINTS, (0.5, GOAL))[0] == "succeeded"
     _, q, *_ = arrays(followed.received[-1])
     np.testing.assert_allclose(q[0], [0.0, -0.1, 0.0], atol=1e-12)
@@ -212,7 +212,12 @@ FAST = [(0.0, REST), (0.3, [1.2, 0.0, 0.0])]
     ("names", "points", "code", "reason"),
     [
         (JOINTS, [], "INVALID_GOAL", "the trajectory has no points"),
-        ([*JOINTS[:2], "nobody"], [(0.5, GOAL)], "INVALID_JOINTS", "joint 'nobody' is none of shoulder, elbow, slide"),
+        (
+            [*JOINTS[:2], "nobody"],
+            [(0.5, GOAL)],
+            "INVALID_JOINTS",
+            "joint 'nobody' is not one of shoulder, elbow, slide",
+        ),
         (JOINTS, FAST, "INVALID_GOAL", "of joint 'shoulder' at"),
         (JOINTS, [(0.0, REST), (1.0, [0.0, 0.0, 0.9])], "INVALID_GOAL", "position 0.9 of joint 'slide' at 1 s is"),
         (JOINTS, [(0.0, REST), (0.5, [float("nan"), 0.0, 0.0])], "INVALID_GOAL", "positions of joint 'shoulder' has"),

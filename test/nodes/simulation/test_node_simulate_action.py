@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
-from helpers.nodes.ros_nodes import needs_ros, wait_until
+from helpers.nodes.ros_nodes import needs_ros, others_run, wait_until
 
 from rbd_dynamics.constraints import load_constraints
 from rbd_dynamics.model.urdf import load_urdf
@@ -140,7 +140,7 @@ def test_live_simulation_goes_on_and_feedback_comes(ros, talk):
 
 def test_cancel_gives_what_was_done(talk):
     handle = talk.begin(duration=100_000.0, sample_period=1.0)
-    time.sleep(0.5)
+    others_run(0.5)
     cancelled = handle.cancel_goal_async()
     wait_until(cancelled.done, "the cancellation")
     result = talk.result(handle)

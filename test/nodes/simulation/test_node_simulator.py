@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS, LINK
-from helpers.nodes.ros_nodes import PATIENCE, Conversation, needs_ros, wait_until
+from helpers.nodes.ros_nodes import PATIENCE, Conversation, needs_ros, others_run, wait_until
 
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.simulation.simulation import Simulation, SimulationOptions
@@ -51,20 +51,20 @@ class Talk(Conversation):
         """Paused at the start."""
         self.pause()
         assert self._reset().success
-        time.sleep(0.05)
+        others_run(0.05)
         del self.states[:]
 
     def command(self, efforts):
         from std_msgs.msg import Float64MultiArray
 
         self.commands.publish(Float64MultiArray(data=list(map(float, efforts))))
-        time.sleep(0.1)
+        others_run(0.1)
 
     def command_by_name(self, names, efforts):
         from sensor_msgs.msg import JointState
 
         self.efforts.publish(JointState(name=names, effort=list(map(float, efforts))))
-        time.sleep(0.1)
+        others_run(0.1)
 
 
 PARAMETERS = {
@@ -167,17 +167,17 @@ def test_brakes_hold_it_until_a_command_comes_and_time_goes_on(talk):
     wait_until(lambda: len(talk.states) > 50, "states")
     np.testing.assert_array_equal([state.position for state in talk.states], np.tile(START, (len(talk.states), 1)))
     talk.command([0.0, 0.0, 0.0])
-    time.sleep(0.2)
+    others_run(0.2)
     assert abs(talk.states[-1].position[0]) > 0.01
 
 
 def test_it_runs_in_real_time(talk):
     talk.start_anew()
     talk.pause(False)
-    time.sleep(0.1)
+    others_run(0.1)
     begin = time.monotonic()
     first = len(talk.states)
-    time.sleep(2.0)
+    others_run(2.0)
     elapsed = time.monotonic() - begin
     states = talk.states[first:]
     stamps = np.array([state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in states])
@@ -190,7 +190,7 @@ def test_it_runs_in_real_time(talk):
 
 def test_pause_stops_it(talk):
     talk.start_anew()
-    time.sleep(0.2)
+    others_run(0.2)
     assert not talk.states
     talk.pause(False)
     wait_until(lambda: talk.states, "states after the pause")
@@ -255,7 +255,7 @@ def test_clock_timeout_and_another_order(ros):
         ros.client(Trigger, "clocked/reset")()
         commands = ros.publisher(Float64MultiArray, "clocked/commands")
         commands.publish(Float64MultiArray(data=[3.0, 2.0, 1.0]))
-        time.sleep(0.2)
+        others_run(0.2)
         before = len(states)
         assert ros.client(Step, "clocked/step")(steps=10).success
         wait_until(lambda: len(states) > before, "the state after the steps")
@@ -282,7 +282,7 @@ def test_diverged_state_is_not_published_and_reset_helps(ros):
         talk.diagnosed("simulation stopped: joint")
         assert all(np.isfinite([*s.position, *s.velocity, *s.effort]).all() for s in talk.states)
         del talk.states[:]
-        time.sleep(0.2)
+        others_run(0.2)
         assert not talk.states
         assert talk._reset().success
         wait_until(lambda: len(talk.states) > 5, "states after the reset")

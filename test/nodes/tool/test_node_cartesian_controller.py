@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from helpers.nodes.ros_nodes import Conversation, joint_state, needs_ros, wait_until
+from helpers.nodes.ros_nodes import Conversation, SimulatedClock, joint_state, needs_ros, others_run, wait_until
 from helpers.nodes.torque_talk import in_lockstep
 from scipy.spatial.transform import Rotation
 
@@ -33,6 +33,7 @@ PARAMETERS = {
     "rotational_stiffness": [40.0],
     "actuator_bandwidth": 0.0,  # the rig's torques act at once
     "sensor_delay": 0.0,
+    "use_sim_time": True,
     "state_timeout": 0.0,
     "plausible_velocity": 0.0,
     "effort_rate_limits": [0.0],
@@ -53,6 +54,7 @@ class Rig(Conversation):
         from trajectory_msgs.msg import MultiDOFJointTrajectory
 
         super().__init__(ros, node)
+        self.clock = SimulatedClock(ros)
         self.plant = plant
         self.states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
         self.efforts = ros.collect(JointState, f"{NAME}/effort", 1000)
@@ -72,6 +74,7 @@ class Rig(Conversation):
         """One millisecond; the efforts that answered. While the drives are off the brakes hold the robot."""
         q, v = self.plant.state
         self.time += MS
+        self.clock.tell(self.time)
         state = joint_state(ARM, q, v, self.measured, stamp=self.time)
         tau = in_lockstep(self.states, state, self.efforts, self.node)
         if len(self.measured):
@@ -128,7 +131,7 @@ class Rig(Conversation):
 
     def goes(self, send, place, near):
         send()
-        time.sleep(0.05)
+        others_run(0.05)
         return self.until(lambda: np.linalg.norm(self.tip - place) < near, f"the tip at {place}")
 
 
@@ -226,7 +229,7 @@ def test_presses_with_wanted_wrenches_and_is_as_stiff_as_wanted(rig):
     message.wrench.force.z = 16.0
     rig.goes(lambda: rig.wrenches.publish(message), HOME[0] + [0.0, 0.0, 0.02], 1e-3)  # 800 N/m
     rig.stiffness.publish(Float64MultiArray(data=[1600.0] * 3 + [60.0] * 3))
-    time.sleep(0.05)
+    others_run(0.05)
     rig.until(lambda: abs(rig.tip[2] - HOME[0][2] - 0.01) < 1e-3, "half of the way")
     message.wrench.force.z = 0.0
     rig.goes(lambda: rig.wrenches.publish(message), HOME[0], 1e-3)
@@ -239,7 +242,7 @@ def test_draws_joints_to_a_posture(rig):
     target = cartesian.START + [0.4, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     elbow = rig.plant.state[0][0]
     rig.joints.publish(joint_state(ARM[:1], target[:1]))
-    time.sleep(0.05)
+    others_run(0.05)
     rig.until(lambda: rig.plant.state[0][0] > elbow + 0.02, "the first joint")
     np.testing.assert_allclose(rig.tip, HOME[0], atol=2e-3)
 
@@ -318,7 +321,7 @@ def test_a_target_beyond_reach_is_not_reached_and_said(rig):
     rig.home()
     limits = np.array([2.175] * 4 + [2.61] * 3)
     rig.poses.publish(rig.pose(HOME[0] * [2.0, 1.0, 1.5], HOME[1]))
-    time.sleep(0.05)
+    others_run(0.05)
     fastest, said = 0.0, "the tool does not reach its target"
     for _ in range(9000):
         rig.step()

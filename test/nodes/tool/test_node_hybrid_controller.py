@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
-from helpers.nodes.ros_nodes import needs_ros, wait_until
+from helpers.nodes.ros_nodes import needs_ros, others_run, wait_until
 from scipy.spatial.transform import Rotation
 
 pytest.importorskip("mujoco")
@@ -93,7 +92,7 @@ def test_who_listens_is_told_the_point_that_touches_and_the_normal_there(rig):
 def test_desired_force_by_message_and_by_parameter(rig):
     rig.pressed()
     rig.desired.publish(rig.wrench(6.0))
-    time.sleep(0.1)
+    others_run(0.1)
     rig.run(0.8)
     np.testing.assert_allclose(rig.forces[-50:], 6.0, rtol=0.02)
     (result,) = rig.ros.set_parameters(rig.node.name, contact_timeout=0.2)  # another one leaves the message's force
@@ -158,7 +157,7 @@ def test_bad_trajectories_are_refused(rig):
     rig.pressed()
     before = len(rig.reports)  # a motion of the rig takes many reports on a busy machine
     rig.move((1.0, 0.0, 0.0), (2.0, 0.0, 0.0), names=["tool.x", "tool.z"])
-    rig.diagnosed("'tool.z' is none of tool.rx", since=before)
+    rig.diagnosed("'tool.z' is not one of tool.rx", since=before)
     rig.engage(False)
     rig.step()
     rig.move((1.0, 0.0, 0.0), (2.0, 0.0, 0.0))

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
-from helpers.nodes.ros_nodes import needs_ros, wait_until
+from helpers.nodes.ros_nodes import needs_ros, others_run, wait_until
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
@@ -133,7 +132,7 @@ def test_forces_are_checked_wherever_they_come_from(rig):
     assert "0.1" in refused(rig, force_rate=0.0)
     assert "below largest_force" in refused(rig, contact_force=60.0)
     rig.desired.publish(rig.wrench(80.0))
-    time.sleep(0.2)
+    others_run(0.2)
     del rig.forces[:]
     rig.run(0.3)
     np.testing.assert_allclose(rig.forces, 10.0, rtol=0.05)

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
-from helpers.nodes.ros_nodes import Conversation, joint_state, needs_ros, wait_until
+from helpers.nodes.ros_nodes import Conversation, joint_state, needs_ros, others_run, wait_until
 
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
@@ -88,7 +88,7 @@ def talk(ros, robot):
 def test_nothing_is_lost_at_500_hz_and_a_push_is_seen(talk):
     talk.stream(500)
     talk.arrived()
-    time.sleep(0.2)
+    others_run(0.2)
     assert len(talk.external) == 499, "messages were lost"  # the first one begins
     worst = np.abs([message.effort for message in talk.external[1:]]).max(axis=0)
     assert worst.max() < 0.05
@@ -177,7 +177,7 @@ def test_messages_as_they_come_in_the_wild(talk):
     bad = talk.message(*talk.sample())
     bad.header.stamp.sec = bad.header.stamp.nanosec = 0
     talk.states.publish(bad)
-    time.sleep(0.3)
+    others_run(0.3)
     assert len(talk.external) == before
     talk.diagnosed("without a stamp")
     for what in ("velocities", "efforts"):
@@ -235,7 +235,7 @@ def test_thresholds_change_while_it_runs(talk):
     wait_until(lambda: talk.node.log.count("ready for") == 2, "another threshold")
     talk.stream(300, push=8.0)
     np.testing.assert_allclose(talk.arrived().effort, [0.0, 8.0, 0.0], atol=0.1)
-    time.sleep(0.2)
+    others_run(0.2)
     assert not talk.touched()
 
 

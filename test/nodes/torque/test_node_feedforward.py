@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
-from helpers.nodes.ros_nodes import PATIENCE, joint_state, needs_ros, wait_until
+from helpers.nodes.ros_nodes import PATIENCE, joint_state, needs_ros, others_run, wait_until
 from helpers.nodes.torque_talk import Talk, answered
 
 from benchmarks.measuring.timing import processor_time
@@ -92,7 +92,7 @@ def test_states_in_any_order_with_other_joints_and_without_velocity(talk, robot)
     np.testing.assert_allclose(talk.ask([9.0, *q[order]], [math.nan, *v[order]], names=mixed), expected)
     first = talk.message(q, [])
     talk.states.publish(first)
-    time.sleep(0.05)
+    others_run(0.05)
     second = talk.message(q + [0.01, 0.0, 0.0], [])
     talk.states.publish(second)
     elapsed = (second.header.stamp.sec - first.header.stamp.sec) + 1e-9 * (
@@ -160,7 +160,7 @@ def test_of_many_states_in_a_row_none_is_lost(talk, robot):
         talk.states.publish(message)
     wait_until(lambda: len(talk.efforts) == len(talk.commands) == count, "the last answers")
     assert processor_time(talk.node.process.pid) - spent < count / 500.0
-    time.sleep(0.1)  # any surplus
+    others_run(0.1)  # any surplus
     assert len(talk.efforts) == len(talk.commands) == count
     for (stamp, state), effort, command in zip(sent.items(), talk.efforts, talk.commands):
         assert (effort.header.stamp.sec, effort.header.stamp.nanosec) == stamp
@@ -376,7 +376,7 @@ def test_life_cycle_manager_starts_and_stops_it(ros):
             assert go(Transition.TRANSITION_DEACTIVATE)
             count = len(efforts)
             states.publish(at_zero())
-            time.sleep(0.3)
+            others_run(0.3)
             assert len(efforts) == count
             assert go(Transition.TRANSITION_CLEANUP)
             assert state().current_state.label == "unconfigured"

@@ -231,7 +231,7 @@ def test_goal_tolerance_is_waited_for_until_the_goal_time(standing):
     ("names", "points", "fields", "code", "reason"),
     [
         (JOINTS, [], {}, "INVALID_GOAL", "the trajectory has no points"),
-        (["nobody"], [(1.0, [0.1])], {}, "INVALID_JOINTS", "joint 'nobody' is none of shoulder, elbow, slide"),
+        (["nobody"], [(1.0, [0.1])], {}, "INVALID_JOINTS", "joint 'nobody' is not one of shoulder, elbow, slide"),
         (JOINTS, [(1.0, GOAL)], {"stamp": 10**9}, "OLD_HEADER_TIMESTAMP", "is its stamp right?"),
         (JOINTS, [(0.1, [1.0, 0.0, 0.0])], {}, "INVALID_GOAL", "between its points the motion leaves the limits"),
         (JOINTS, [(1.0, [0.0, 0.0, 0.9])], {}, "INVALID_GOAL", "position 0.9 of joint 'slide' at 1 s is outside"),

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from helpers.nodes.ros_nodes import PATIENCE, joint_state, needs_ros
+from helpers.nodes.ros_nodes import PATIENCE, joint_state, needs_ros, others_run
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
@@ -17,12 +17,14 @@ pytestmark = [
     *needs_ros,
     pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data"),
 ]
-COMMON = ("robot_description", "locked_joints", "state_timeout", "plausible_velocity")
+COMMON = ("robot_description", "locked_joints", "use_sim_time", "state_timeout", "plausible_velocity")
 HYBRID, CARTESIAN = "hands_hybrid", "hands_cartesian"
 
 
 class TwoRig(Rig):
     """Both nodes hear the states; whoever answers moves the robot, and of two the one that took over last."""
+
+    nodes = 2
 
     def __init__(self, ros, node, other, plant, height):
         from sensor_msgs.msg import JointState
@@ -38,6 +40,7 @@ class TwoRig(Rig):
         q, v = self.plant.state
         force = self.plant.normal_force
         self.forces.append(force)
+        self.clock.tell(self.time)
         self.wrenches.publish(self.reading(force))
         state = joint_state(pressing.ARM, q, v, stamp=self.time)
         self.states.publish(state)
@@ -147,6 +150,6 @@ def test_who_stands_by_refuses_and_who_commands_does_not_take_over(rig):
 
 
 def test_without_anybody_to_take_over_from_that_is_refused(rig):
-    time.sleep(0.3)  # no states: nobody commands
+    others_run(0.3)  # no states: nobody commands
     answer = rig.hand_over[CARTESIAN]()
     assert not answer.success and "no other node is commanding" in answer.message

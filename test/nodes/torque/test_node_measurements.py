@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
-from helpers.nodes.ros_nodes import Ros, change, in_this_process, joint_state, needs_ros, wait_until
+from helpers.nodes.ros_nodes import Ros, change, in_this_process, joint_state, needs_ros, others_run, wait_until
 from helpers.nodes.silences import Oracle
 from helpers.nodes.torque_talk import Talk
 from helpers.periodic import Periodic
@@ -188,9 +188,9 @@ def test_a_process_that_was_stopped_answers_no_state_of_that_time(ros, robot, st
             for _ in range(stops):
                 stream.more_answers()
                 node.process.send_signal(signal.SIGSTOP)
-                time.sleep(2 * timeout)
+                others_run(2 * timeout)
                 stream.paused = True  # a state about as old as it may be would be too old by the time it is sent
-                time.sleep(2 * timeout)
+                others_run(2 * timeout)
                 node.process.send_signal(signal.SIGCONT)
                 stream.paused = False
             stream.more_answers()
@@ -313,7 +313,7 @@ def test_a_named_effort_that_would_come_too_late_is_left_out(ros, near, monkeypa
 
         def late(message):
             sent.append(publish(message))
-            time.sleep(slow)  # longer than the state counts
+            others_run(slow)  # longer than the state counts
 
         with monkeypatch.context() as patch:
             patch.setattr(near.silence.publisher, "publish", late)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
 from helpers.nodes.motion_loop import SEES_WANTED, MotionLoop
-from helpers.nodes.ros_nodes import PATIENCE, joint_state, needs_ros, wait_until
+from helpers.nodes.ros_nodes import PATIENCE, joint_state, needs_ros, others_run, wait_until
 from helpers.nodes.trajectory_bytes import serialised
 
 pytestmark = needs_ros
@@ -281,7 +281,7 @@ def test_the_later_trajectory_replaces_one_that_is_being_planned(standing):
     standing.trajectories.publish(long_trajectory(goal=-1.0))
     standing.send(JOINTS, (5.0, [0.5, 0.0, 0.0]))
     wait_until(lambda: standing.wanted[-1][1][0] > 0.1, "the later motion")
-    time.sleep(1.5)
+    others_run(1.5)
     steps, _ = standing.steps()
     assert (steps[:, 0] > -1e-9).all()
 
@@ -302,7 +302,7 @@ def test_planning_process_is_there_before_it_is_asked():
 def test_planning_process_that_is_killed_is_said_and_replaced(standing):
     (worker,) = children(standing.node.process.pid)
     standing.trajectories.publish(long_trajectory())
-    time.sleep(0.1)
+    others_run(0.1)
     os.kill(worker, signal.SIGKILL)
     standing.diagnosed("the planning process ended")
     standing.trajectories.publish(long_trajectory(count=5000))
@@ -318,7 +318,7 @@ def test_trajectory_that_was_planned_too_late_does_not_hurry(standing, stamped):
     try:
         stamp = time.time_ns() + 100_000_000 if stamped else None
         standing.send(JOINTS, (1.0, [0.05, -0.05, 0.01]), (2.0, [0.0, -0.05, 0.01]), stamp=stamp)
-        time.sleep(0.8)
+        others_run(0.8)
     finally:
         os.kill(worker, signal.SIGCONT)
     if stamped:

@@ -18,8 +18,8 @@ CONTRAST = 10.0  # at least, of the mean square in contact, to that elsewhere
 
 class Contact(CauseKind):
     name = "contact"
-    words = {"contact": "contact, or another thing that does not last"}
-    caveats = {"contact": "the residual is mostly what does not last, as a contact"}
+    words = {"contact": "contact, or something else that does not last"}
+    caveats = {"contact": "most of the residual is transient, as from a contact"}
     fitted = False
 
     def left(self, case: Case, chosen: Sequence[CauseKind], current: Array) -> Array | None:

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 class Delay(CauseKind):
     name = "delay"
     words = {"delay": "a delay"}
-    caveats = {"delay": "efforts that are late make inertias up"}
+    caveats = {"delay": "late efforts distort the identified inertias"}
     shifts = True
     yields = True  # it takes away some of what a sign or a scale does
 

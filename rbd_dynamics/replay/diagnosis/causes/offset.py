@@ -13,7 +13,7 @@ from rbd_dynamics.replay.identification.samples import JointSamples, Preparation
 class Offset(CauseKind):
     name = "offset"
     words = {"offset": "an offset"}
-    caveats = {"offset": "an offset of the torque feels like a load where postures differ little"}
+    caveats = {"offset": "where postures differ little, an offset of the torque looks like a load"}
     own = ("offset",)
 
     def columns(self, prepare: Preparation, samples: JointSamples, dof: int) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from rbd_dynamics.replay.identification.samples import JointSamples, Preparation
 class Rotor(CauseKind):
     name = "rotor"
     words = {"rotor": "a rotor, or inertia about the joint's axis, that the description lacks"}
-    caveats = {"rotor": "a rotor that the description lacks makes inertias up"}
+    caveats = {"rotor": "a rotor missing from the description distorts the identified inertias"}
     own = ("rotor inertia",)
     resists = True
 

@@ -13,9 +13,9 @@ class Scale(CauseKind):
     name = "scale"
     words = {
         "scale": "a scale: another unit, or a model that is too heavy or too light",
-        "sign": "a sign that is turned",
+        "sign": "a reversed sign",
     }
-    caveats = {"scale": "a scale of the efforts, or a model that is too heavy or too light, feels like a load"}
+    caveats = {"scale": "a scale of the efforts, or a model that is too heavy or too light, looks like a load"}
     common = {MODEL: "scale"}
 
     def unit(self, factor: str, torque: str) -> str:

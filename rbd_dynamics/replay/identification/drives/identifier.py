@@ -27,7 +27,7 @@ from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
-SHORT = "too short to leave stretches out: nothing was decided"
+SHORT = "too short for held-out stretches: nothing was decided"
 NOT_APART = "or the inertia of what the joint moves about its axis: no motion tells them apart"
 INERTIAS = "or the inertias of the description, all by one share"
 

@@ -57,7 +57,7 @@ class TogetherIdentifier:
         for an unknown frame.
         """
         if recorded.name in self._found:
-            raise ValueError(f"recording {recorded.name!r} is there twice")
+            raise ValueError(f"recording {recorded.name!r} is given twice")
         if recorded.frame:
             load_columns(self._robot.model, recorded.frame)
         prepare = Preparation(self._robot, low_pass, self._terms)
@@ -163,7 +163,7 @@ class TogetherIdentifier:
                 spread.ratio(f"com {axis}", int(places[1 + k]), int(places[0]), "m", there)
                 for k, axis in enumerate("xyz")
             )
-            yield FoundLoad(name, frame, mass.at_least_zero("no load is lighter than nothing"), com)
+            yield FoundLoad(name, frame, mass.at_least_zero("a load cannot have negative mass"), com)
 
 
 class _Spread:

@@ -23,18 +23,18 @@ def mat_table(path: Path) -> ArraysTable:
     """A .mat file; of version 7.3 it is one of HDF5."""
     with path.open("rb") as file:
         is_new = file.read(10).startswith(MATLAB + b"7.3")
-    return hdf5_table(path) if is_new else ArraysTable(path, _matlab, "a file of MATLAB")
+    return hdf5_table(path) if is_new else ArraysTable(path, _matlab, "a MATLAB file")
 
 
 def hdf5_table(path: Path) -> ArraysTable:
     """A .h5 or .hdf5 file, or a .mat file of version 7.3, which has matrices transposed."""
     require("h5py")
-    return ArraysTable(path, _hdf5, "a file of HDF5")
+    return ArraysTable(path, _hdf5, "an HDF5 file")
 
 
 def numpy_table(path: Path) -> ArraysTable:
     """A .npz file, or a .npy file with a structured array."""
-    return ArraysTable(path, _numpy, "a file of NumPy")
+    return ArraysTable(path, _numpy, "a NumPy file")
 
 
 def _matlab(path: Path) -> dict[str, np.ndarray]:
@@ -44,7 +44,7 @@ def _matlab(path: Path) -> dict[str, np.ndarray]:
         content = {key: value for key, value in loadmat(path).items() if not key.startswith("__")}
         return dict(_structures(content))
     except Exception as error:  # whatever its parser meets in a damaged file
-        raise _damaged(path, "no file of MATLAB", error) from None
+        raise _damaged(path, "not a MATLAB file", error) from None
 
 
 def _structures(content: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, np.ndarray]]:
@@ -88,7 +88,7 @@ def _hdf5(path: Path) -> dict[str, np.ndarray]:
         with h5py.File(path, "r") as file:
             file.visititems(visit)
     except (OSError, RuntimeError, KeyError, ValueError) as error:
-        raise _damaged(path, "no file of HDF5", error) from None
+        raise _damaged(path, "not an HDF5 file", error) from None
     return found
 
 
@@ -98,12 +98,12 @@ def _numpy(path: Path) -> dict[str, np.ndarray]:
         if isinstance(content, np.ndarray):
             names = content.dtype.names
             if not names:
-                raise ValueError("one array without names: save several with numpy.savez, or a structured one")
+                raise ValueError("a single array without a name: save several with numpy.savez, or a structured one")
             return {name: content[name] for name in names}
         with content:
             return {name: content[name] for name in content.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise _damaged(path, "no file of NumPy", error) from None
+        raise _damaged(path, "not a NumPy file", error) from None
 
 
 def _damaged(path: Path, what: str, error: Exception) -> RecordingError:

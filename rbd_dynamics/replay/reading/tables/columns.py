@@ -171,12 +171,12 @@ def _best(
     taken_ones = [Taken(place, joint, own[place][1]) for joint, place in chosen.items()]
     example, said = names[taken_ones[0].place], []
     if kinds[0] == "current":
-        said.append(f"efforts are currents ({example} ...), no torques: --effort-scale says how many N m an ampere is")
+        said.append(f"efforts are currents ({example} ...), not torques: --effort-scale says how many N m an ampere is")
     if kinds[0] == "stand-in":
-        said.append(f"efforts are what the controller asks for ({example} ...): none that were measured are there")
+        said.append(f"efforts are the controller's commands ({example} ...): there are no measured ones")
     others = [names[place] for place, (signal, _) in own.items() if signal.kind in kinds[1:]]
     if others:
-        said.append(f"{field_name}s are taken from {example} ..., not from {others[0]} ...; --columns may say another")
+        said.append(f"{field_name}s are taken from {example} ..., not from {others[0]} ...; --columns may name another")
     return taken_ones, said
 
 

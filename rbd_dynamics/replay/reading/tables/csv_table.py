@@ -84,7 +84,7 @@ class CsvTable:
             except (IndexError, ValueError) as error:
                 if first and row is rows[0]:
                     problem = f"{len(row)} cells for {len(self.names)} columns" if len(row) <= columns[-1] else error
-                    raise RecordingError(f"{self.path}: the first row is none of numbers: {problem}") from None
+                    raise RecordingError(f"{self.path}: the first row is not all numbers: {problem}") from None
                 log.count("undecodable messages")
                 continue
             good.append(numbers)
@@ -94,7 +94,7 @@ class CsvTable:
         """The number in a cell, with a decimal point; nan where it is empty. Raises ValueError."""
         text = number_in(cell, self._head.separator != ",")
         if text is None:
-            raise ValueError(f"{excerpt(cell)} is no number")
+            raise ValueError(f"{excerpt(cell)} is not a number")
         return text
 
     @staticmethod

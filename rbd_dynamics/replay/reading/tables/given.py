@@ -39,7 +39,7 @@ def checked_columns(given: Any) -> dict[str, Any]:
     for key, value in given.items():
         field = _field(key)
         if field is None:
-            raise ValueError(f"columns: {excerpt(key)} is none of time, position, velocity and effort (t, q, dq, tau)")
+            raise ValueError(f"columns: {excerpt(key)} is not one of time, position, velocity, effort (t, q, dq, tau)")
         if isinstance(value, Mapping) and field != TIME:
             wrong = [pair for pair in value.items() if not all(isinstance(x, str) and x.strip() for x in pair)]
             if wrong or not value:

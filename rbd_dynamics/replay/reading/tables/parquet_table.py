@@ -32,7 +32,7 @@ class ParquetTable:
             self._file = pq.ParquetFile(path)
         except (pa.ArrowException, OSError) as error:
             raise RecordingError(
-                f"{path} is no Parquet file, or too damaged to read: {excerpt(str(error), 200)}"
+                f"{path} is not a Parquet file, or too damaged to read: {excerpt(str(error), 200)}"
             ) from None
         self.names = list(self._file.schema_arrow.names)
 

@@ -89,7 +89,7 @@ def head_of(path: Path) -> Head:
         lines: list[str] = []
         for line in islice(iter(lambda: text.readline(LONGEST_LINE), ""), MOST_LINES):
             if len(line) >= LONGEST_LINE or "\0" in line:
-                raise RecordingError(f"{path} is no table: line {len(lines) + 1} is none of text")
+                raise RecordingError(f"{path} is not a table: line {len(lines) + 1} is not text")
             lines.append(line.rstrip("\r\n"))
     said, begin = None, 0
     if lines and lines[0].lower().startswith("sep=") and len(lines[0]) == 5:  # as Excel writes and reads it
