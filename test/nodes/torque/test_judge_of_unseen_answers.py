@@ -64,6 +64,39 @@ def test_limits_of_velocity_stay_in_force_after_answers_that_nobody_saw():
     assert judge.counts.wrong == 1
 
 
+@pytest.mark.parametrize("sent", [True, False])
+def test_a_trajectory_may_begin_at_a_set_point_that_no_effort_has_told(sent):
+    """Seen: without gains and gravity a robot that stands gets no effort, wherever it is wanted."""
+    from campaigns.faults.desired import Points, Quintics, SetPoint, Wanted
+    from campaigns.faults.judge import Judge
+    from campaigns.faults.robot import Motion, oracle
+    from campaigns.faults.sender import RING
+
+    seen, ring = [], np.zeros(RING + 2, np.int64)
+    judge = Judge(Motion(BEGIN, 0.02), ring, seen.append)
+    stamps = (BEGIN + 10**9 + PERIOD * np.arange(150)).tolist()
+    ring[: len(stamps)], ring[-2] = stamps, len(stamps)
+    model, none = oracle("panda", None), np.zeros(7)
+    middle, _ = judge.motion.state(stamps[0])
+    points = [SetPoint(Wanted(middle + off, none, none)) for off in (0.01, -0.02)]
+    values = {"kp": (0.0,), "kd": (0.0,), "terms": ("inertia", "coriolis"), "evaluate_at": "desired"}
+    judge.event(1e-9 * stamps[0], "settings", values)
+    for k, stamp in enumerate(stamps[:60]):
+        if k in (20, 30) and (sent or k == 20):
+            judge.event(1e-9 * stamp, "desired", points[k // 30])
+        judge.effort(stamp, none, stamp + 10**6)
+    way = Points(np.array([10**9]), middle[None] + 0.03, none[None], none[None], 0)
+    judge.event(1e-9 * stamps[60], "points", way)
+    begun = stamps[62] + 1_234_567
+    path = Quintics(way, begun, begun, points[1].wanted)
+    for stamp in stamps[63:]:
+        q, v = judge.motion.state(stamp)
+        judge.effort(stamp, judge.now.settings.torque(model, q, v, path, stamp)[0], stamp + 10**6)
+        if judge.counts.wrong:  # each takes long to be looked into
+            break
+    assert judge.counts.wrong == (0 if sent else 1), seen[:1]
+
+
 @pytest.mark.parametrize("together", [True, False])
 def test_a_hold_of_hybrid_controller_changes_all_efforts_in_proportion(together):
     """Seen: efforts called wrong in a flood of states, some us apart, as efforts may change by .04 N m from one to the
