@@ -22,8 +22,8 @@ GROSS = 5.0  # the largest principal moment is this many times the sum of the ot
 GROSS_RADIUS = 0.1  # m, imaginary extent of the body
 #: part of the moments below which a second moment of mass may be rounding
 CLEAR = 1e-9
-#: kg or kg m^2, beyond which squares may be too large for a float
-LARGEST = 1e150
+#: kg or kg m^2, beyond which squares may be too large or too small for a float
+LARGEST, SMALLEST = 1e150, 1e-140
 
 
 def is_clearly_physical(rotational: Sym3, mass: float) -> bool:
@@ -34,7 +34,7 @@ def is_clearly_physical(rotational: Sym3, mass: float) -> bool:
     """
     xx, xy, xz, yy, yz, zz = rotational
     half = 0.5 * (xx + yy + zz)
-    if not (0.0 < mass < LARGEST and 0.0 < half < LARGEST):
+    if not (0.0 < mass < LARGEST and SMALLEST < half < LARGEST):
         return False
     least, first = CLEAR * half, half - xx
     if not first > least:

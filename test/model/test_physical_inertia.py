@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rbd_dynamics.model.physical_inertia import CLEAR, Excess, about_com, is_clearly_physical, principal_moments
@@ -22,6 +22,7 @@ def turned(moments, seed):
     st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3), st.integers(0, 2**32 - 1), st.floats(-9.0, 9.0),
     st.sampled_from([1e-12, 1e-7, 1.0]),
 )  # fmt: skip
+@example([0.0, 0.0, 5e-179], 0, 0.0, 1.0)  # squares of which are zero
 def test_what_is_clear_is_so_and_what_is_beyond_doubt_is_clear(second, seed, exponent, smallest):
     second = 10.0**exponent * np.array([*second[:2], smallest * second[2]])  # of mass, in each direction
     rotational = turned(second.sum() - second, seed)
