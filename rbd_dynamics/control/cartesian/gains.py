@@ -106,7 +106,7 @@ class CartesianGains:
         return np.array([*_axes("rotational_damping", about, -1.0), *_axes("damping", along, -1.0)])
 
     def softer(self, share: float) -> CartesianGains:
-        """With so much of stiffness and damping, those of the posture among them; what is not given stays so.
+        """Gains of so much stiffness and damping, those of the posture among them; what is not given stays so.
 
         share: 0 (excluded) to 1.
         """

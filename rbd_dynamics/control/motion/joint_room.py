@@ -31,7 +31,7 @@ def usable_speeds(limits: ArrayLike) -> Array:
 
 
 class PositionLimits(NamedTuple):
-    """Of the degrees of freedom (nv) of a model.
+    """Limits of position of the degrees of freedom (nv) of a model.
 
     limited: which have any, of joints of one degree of freedom. lower, upper: rad or m, zero where there are none.
     """

@@ -66,7 +66,7 @@ class StateInput(Part):
         self._recent.clear()
 
     def stamp_of(self, raw: bytes) -> int:
-        """When a state was measured that is not answered, ns; 0: it does not say."""
+        """The time at which a state was measured, ns; 0: it does not say. It is not answered."""
         try:
             return self._raw.read(raw)[0]
         except RuntimeError:  # it is cut off, or none
