@@ -30,26 +30,34 @@ EDGE = 1e-6  # share of the room: so near its ends an acceleration may have been
 
 @dataclass(frozen=True)
 class Known:
-    """What a node knows when an answer is due: s since the last one, velocities `span` s ago, and from outside."""
+    """What a node knows when an answer is due: s since the last one, velocities `span` s ago, and from outside.
+
+    outside: None where it is not known here, but so that nothing was cut off.
+    """
 
     dt: float
     before: Array
     span: float
-    outside: Array
+    outside: Array | None
 
 
 @dataclass
 class History:
-    """Of the answers of one engine, as far as they count. born: stamp, ns."""
+    """Of the answers of one engine, as far as they count. born: stamp, ns.
+
+    After a gap a node knows nothing, unless it was too late with answers meanwhile: it publishes none of these and has
+    learnt from their states all the same, by which an acceleration may be within its room: `unseen`.
+    """
 
     born: int = 0
-    _last: int = 0
+    last: int = 0  # stamp
     _seen: deque[tuple[Array, float]] = field(default_factory=lambda: deque(maxlen=LOOKED_BACK))
+    _gap: int = 0  # stamp of the first answer after the last gap
     _outside: Array = field(default_factory=lambda: np.zeros(7))
     _driven: Array = field(default_factory=lambda: np.zeros(7))
 
     def at(self, stamp: int, v: Array) -> Known:
-        passed = 1e-9 * (stamp - self._last) if self._last else 0.0
+        passed = 1e-9 * (stamp - self.last) if self.last else 0.0
         dt = min(max(passed, 0.0), LONGEST)
         if passed > LONGEST or not self._seen:  # after a gap nothing is known
             return Known(dt, v, 1.0, np.zeros(7))
@@ -62,13 +70,22 @@ class History:
         lacks = (v - before) / span - self._driven - self._outside
         return Known(dt, before, span, self._outside + share * lacks)
 
+    def unseen(self, stamp: int, v: Array) -> Known | None:
+        """Where states may have been read of late whose answers nobody saw."""
+        gap = stamp if 1e-9 * (stamp - self.last) > LONGEST else self._gap
+        if not self.last or 1e-9 * (stamp - gap) > FORGOTTEN:
+            return None
+        return replace(self.at(stamp, v), outside=None)
+
     def take(self, stamp: int, v: Array, driven: Array) -> None:
         """An answer, and the acceleration of its efforts."""
         known = self.at(stamp, v)
-        if 1e-9 * (stamp - self._last) > LONGEST:
+        if 1e-9 * (stamp - self.last) > LONGEST:
             self._seen.clear()
+            self._gap = stamp if self.last else 0
         self._seen.append((v, known.dt))
-        self._outside, self._driven, self._last = known.outside, driven, stamp
+        assert known.outside is not None
+        self._outside, self._driven, self.last = known.outside, driven, stamp
 
     def copy(self) -> History:
         return replace(self, _seen=self._seen.copy())
@@ -118,9 +135,11 @@ class Robot:
             within = within - share * (more[..., None] + DAMPER) * ahead
         return tau + (within - a) @ self.M if np.abs(within - a).any() else tau
 
-    def _each_braked(self, a: Array, ahead: Array, outside: Array, least: Array, most: Array) -> Array:
+    def _each_braked(self, a: Array, ahead: Array, outside: Array | None, least: Array, most: Array) -> Array:
         shares = _braking(np.abs(ahead) / self.speeds)
         slowed = np.where(a * ahead > 0.0, (1.0 - shares) * a, a) - DAMPER * shares * ahead
+        if outside is None:
+            return np.asarray(slowed)
         whole = slowed + outside
         return np.where(whole < least, least - outside, np.where(whole > most, most - outside, slowed))
 
@@ -136,19 +155,21 @@ class Robot:
     def is_free(self, tau: Array, known: Known) -> bool:
         """Nothing has braked the law that gave this torque."""
         ahead, (least, most) = self.ahead(known), self.room(known)
-        whole = self.accelerations(tau) + known.outside
-        edge = EDGE * (most - least)
-        within = (whole > least + edge) & (whole < most - edge) & (np.abs(ahead) < BEGINS * self.speeds)
+        within = np.abs(ahead) < BEGINS * self.speeds
+        if known.outside is not None:
+            whole, edge = self.accelerations(tau) + known.outside, EDGE * (most - least)
+            within &= (whole > least + edge) & (whole < most - edge)
         return bool(within.all() and self._of_energy(known) == 0.0)
 
     def may_be(self, tau: Array, least: Array, most: Array, known: Known, error: Array) -> bool:
         """Whether a torque (7) within limits may be that of a law whose own is within these bounds.
 
-        error (7): N m, by which the torques are not known that `known.outside` was learnt beside.
+        error (7): N m, by which the torques are not known that `known.outside`, which is known, was learnt beside.
         """
         bounds = [np.clip(each, -self.efforts, self.efforts) for each in (least, most)]
         if (bounds[0] <= tau).all() and (tau <= bounds[1]).all():
             return True
+        assert known.outside is not None
         a, share = self.accelerations(tau), self._of_energy(known)
         slack = np.abs(np.linalg.inv(self.M)) @ error
         cut_off = bool((np.abs(tau) >= (1.0 - 1e-9) * self.efforts).any())
@@ -188,6 +209,7 @@ class Robot:
 
         What a joint would have done that is at an end of its room, or braked, is known to one side only.
         """
+        assert known.outside is not None
         ahead, (low, high) = self.ahead(known), self.room(known)
         slack = slack + EDGE * (high - low)
         shares = _braking(np.abs(ahead) / self.speeds)

@@ -57,6 +57,8 @@ def parameters(kind: str) -> dict[str, Any]:
         "transition_time": 0.0,  # what is in force is told from one effort to the next
         "check_in_command": False,  # the robot of a campaign moves whatever is commanded
     }
+    if kind != "hybrid_controller":
+        common["soften_unstable_gains"] = False  # they are told to the judge
     if kind == "feedforward":
         return {**common, "kp": [50.0], "kd": [5.0], "interpolation": "as_given", "missing_velocity": "refuse"}
     if kind == "cartesian_controller":

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from campaigns.faults.braking import FORGOTTEN, History, Known, Robot
+from campaigns.faults.braking import FORGOTTEN, LONGEST, History, Known, Robot
 from campaigns.faults.judge import GAP, SEARCHED, TOLERANCE, UNSETTLED, Judge
 from campaigns.faults.robot import SPEEDS, Motion, Oracle, oracle
 from campaigns.faults.situation import LATEST, Change, Settings, Situation
@@ -39,6 +39,7 @@ LOOKED_FOR = 0.2  # s: on the way, so often is asked whether anything else expla
 LIKELIEST = 3  # wishes that may have been carried out
 MOST_BASES = 24  # robots, loads and settings for which a hold is looked for
 MOST_HISTORIES = 4  # of engines that may be the present one
+READ = 0.3  # s: what a node has learnt from states before counts no more
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,8 +197,7 @@ class CartesianJudge(Judge):
         settings: Any = situation.settings
         model = oracle(situation.robot, situation.payload)
         robot = settings.robot(model, self.motion.state(stamp)[0], v, stamp)
-        for history in [*self._histories, History(stamp)]:  # an engine of now, too
-            known = history.at(stamp, v)
+        for history, known in self._known(stamp, v, situation):
             limited, haste = robot.shortened(robot.braked(expected, known)), robot.in_haste(known)
             for each in self._within_reach(limited, stamp, settings, haste=haste):
                 if float(np.abs(tau - each).max()) <= TOLERANCE * scale:
@@ -205,6 +205,36 @@ class CartesianJudge(Judge):
                     self._histories = [history, *(other for other in self._histories if other is not history)]
                     return True
         return False
+
+    def _known(self, stamp: int, v: Array, situation: Situation | None = None) -> Iterator[tuple[History, Known]]:
+        """What the node may know of before, the likeliest first, and whose answers those were.
+
+        situation: in which it may have read states whose answers nobody saw; None: that is not tried.
+        """
+        for history in [*self._histories, History(stamp)]:  # an engine of now, too
+            yield history, history.at(stamp, v)
+        for history in self._histories:
+            if (known := history.unseen(stamp, v)) is not None:
+                yield history, known
+        if situation is not None and (history := self._having_read(stamp, situation)) is not None:
+            yield history, history.at(stamp, v)
+
+    def _having_read(self, stamp: int, situation: Situation) -> History | None:
+        """The likeliest history, as it is of a node that has read all states since its last answer, if that is long ago
+        and it has gone on as it was before."""
+        last = self._histories[0].last
+        if situation is not self.now or not last or 1e-9 * (stamp - last) <= LONGEST:
+            return None
+        history, settings = self._histories[0].copy(), situation.settings
+        assert isinstance(settings, ToolSettings)
+        model, between = oracle(situation.robot, situation.payload), self._latest(stamp - 1, SEARCHED)
+        for at in between[between > max(last, stamp - READ * 1e9)].tolist():
+            q, v = self.motion.state(at)
+            robot, known = settings.robot(model, q, v, at), history.at(at, v)
+            tau = settings.torque(model, q, v, situation.desired, at)[0]
+            history.take(at, v, robot.accelerations(robot.shortened(robot.braked(tau, known))))
+        history.born = stamp
+        return history
 
     def _remember(self, stamp: int, tau: Array, before: Situation) -> None:
         """What the node knows of this effort at the next one."""
@@ -217,6 +247,8 @@ class CartesianJudge(Judge):
         if self._law is None:
             self._law = now.settings.robot(oracle(now.robot, now.payload), q, v, stamp), tau
         robot, limited = self._law
+        if (read := self._having_read(stamp, self.now)) is not None:
+            self._histories.insert(1, read)
         late = stamp - FORGOTTEN * 1e9
         self._histories = [h for k, h in enumerate(self._histories[:MOST_HISTORIES]) if k == 0 or h.born > late]
         for history in self._histories:
@@ -306,7 +338,7 @@ class CartesianJudge(Judge):
         bases = [replace(self.now, robot=r, payload=p, settings=s) for r, p, s in self._combinations()[:MOST_BASES]]
         if any(change.part == "anew" for change in self._changes):
             bases += [replace(self._start, robot=robot) for robot in self._robots]
-        knowns = [history.at(stamp, v) for history in [*self._histories, History(stamp)]]
+        knowns = [known for _, known in self._known(stamp, v)]
         for base, known in product(bases, knowns):
             for held in _holds(base, known, stamp, q, v, tau, states, poses, np.concatenate(postures), wrenches):
                 situation = replace(base, desired=held)  # type: ignore[arg-type]

@@ -316,6 +316,9 @@ class Judge:
         for q in self.motion.positions(seen[seen > stamp - PLANNED * 1e9][::-1]):
             yield Wanted(np.where(self.now.settings.free, q, wanted.q), wanted.v, wanted.a)
         yield wanted  # set-points that have not stopped, or no states
+        for change in reversed(self._sent):  # one that no effort has told
+            if change.part == "desired":
+                yield change.value.at(stamp)
 
     def _planned_aside(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[Situation]:
         """A trajectory that took over between two states, as one does that was planned in another process.

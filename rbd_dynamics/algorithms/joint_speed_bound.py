@@ -14,8 +14,10 @@ REACHED = 0.92  # share of a speed limit that accelerations may lead to: masses 
 DAMPING = 0.4  # over the reaction time: a damper of this rate is stable however light the joint is
 APPROACH = 0.35  # over the reaction time: so late, a speed nears its limit and does not pass it (1/e at most)
 NEARS = 20.0  # 1/s: 0.1 rad away from its limit of position a joint moves towards it at 2 rad/s at most
-SHARE_OF_APPROACH = 1.0 / 3.0  # at most: critically damped with what brakes
+SHARE_OF_APPROACH = 0.25  # at most: critically damped with what brakes
 LEARNT = 0.03  # s: in which it is seen that something holds a joint
+STOPS = 0.03  # of the margin to a limit of position: so far before it a joint stops, as what pushes it is learnt late
+FAR = 1e9  # rad, m, and per s^2
 TINY = 1e-300
 
 
@@ -29,6 +31,20 @@ def foreseen(v: Vector, before: Vector, span: Scalar, ahead: Scalar) -> list[Sca
 
 
 Distances = tuple[Scalar, Scalar] | None
+
+
+def distances(
+    positions: Vector, lower: Vector, upper: Vector, margins: Vector, limited: Sequence[bool]
+) -> list[Distances]:
+    """How far joints (nv) are from where they stop, a little before their limits of position; without margin far.
+
+    None of joints that are not `limited`.
+    """
+    found: list[Distances] = []
+    for has, q, low, high, margin in zip(limited, positions, lower, upper, margins):
+        rest = where(less(0.0, margin), STOPS * margin, -FAR)
+        found.append((q - low - rest, high - rest - q) if has else None)
+    return found
 
 
 class SpeedBound(NamedTuple):
@@ -45,12 +61,19 @@ class SpeedBound(NamedTuple):
 
     @classmethod
     def of(
-        cls, velocities: Vector, limits: Vector, reaction_time: Scalar, distances: Sequence[Distances] = ()
+        cls,
+        velocities: Vector,
+        limits: Vector,
+        reaction_time: Scalar,
+        distances: Sequence[Distances] = (),
+        *,
+        near_only: bool = False,
     ) -> SpeedBound:
         """velocities, limits (nv): rad/s, m/s. reaction_time: s, from a velocity to the torque that answers it.
 
         distances: from the lower and the upper limit of position, rad or m, for each joint; None where it has none. A
-        joint may move towards its limit the slower the nearer it is, and beyond it not at all.
+        joint may move towards its limit the slower the nearer it is, and beyond it not at all. near_only: room ends
+        only where a joint has come so near to such a limit that it has to be slower than elsewhere.
         """
         shares: list[Scalar] = []
         largest: Scalar = 0.0
@@ -69,7 +92,11 @@ class SpeedBound(NamedTuple):
             down = up = REACHED * limit
             if distances and (distance := distances[k]) is not None:
                 down, up = (_least(most, near * left) for most, left in zip((down, up), distance))
-            room.append((approach * (-down - v), approach * (up - v)))
+            least, most = approach * (-down - v), approach * (up - v)
+            if near_only:
+                fast = REACHED * limit
+                least, most = where(less(down, fast), least, -FAR), where(less(up, fast), most, FAR)
+            room.append((least, most))
         return cls(list(velocities), shares, dampers, largest, room)
 
     def change(self, accelerations: Vector) -> list[Scalar]:

@@ -59,6 +59,10 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
     BUILT: ClassVar = {
         "law": ("stiffness", "rotational_stiffness", "damping", "rotational_damping", "largest_stiffness")
     }
+    GAINS: ClassVar = (
+        "stiffness", "rotational_stiffness", "damping", "rotational_damping", "damping_ratio", "posture_kp",
+        "posture_kd",
+    )  # fmt: skip
     meets_contact = True
     trajectories = (MultiDOFJointTrajectory, "~/cartesian_trajectory")
 
@@ -73,6 +77,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
 
     def adopt(self, engine: Engine) -> None:
         old = self.engine
+        engine.share = old.share if old is not None else 1.0
         apply(engine, self.params, attempt=False)  # they may have changed meanwhile
         engine.controller.reset()
         if old is not None and old.reader.names == engine.reader.names:
@@ -100,6 +105,13 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
         if self.engine is not None:
             self.engine.motion.release()
             self.engine.forget()
+            if self.engine.share < 1.0:
+                self.soften(self.engine, 1.0)
+
+    def soften(self, engine: Engine, share: float) -> None:
+        engine.share = share
+        apply(engine, self.params, attempt=False)
+        engine.controller.settle_stiffness()
 
     def tune(self, engine: Engine, new: CartesianControllerParameters) -> None:
         another = self.needs_another(new)

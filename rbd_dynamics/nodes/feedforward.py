@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ class Engine:
     limits: JointMotionLimits
     offsets: dict[str, float]  # efforts that joints need beside the model
     bandwidth: float = 0.0  # of the actuators, Hz; 0: no lag
+    share: float = 1.0  # of stiffness and damping, that is in use
 
     @property
     def effort_limits(self) -> NDArray[np.float64]:
@@ -64,6 +65,8 @@ class Engine:
 
 class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
     """Every complete joint state is answered by one effort message, or by none and a reason."""
+
+    GAINS: ClassVar = ("kp", "kd", "law")
 
     def __init__(self, **options: Any) -> None:
         super().__init__(FEEDFORWARD, **options)
@@ -79,7 +82,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         safe_stop = SafeStop(robot, joints=joints)
         offsets = _offsets(params.effort_offsets_file, prefix)
         safe_stop.check(params.stop_options)
-        controller.use(_tuning(controller, params, offsets))
+        controller.use(_tuning(controller, params, offsets, 1.0))
         safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
         initial = model.start_position()
         outside = [prefix.outside(name) for name in model.joint_names]
@@ -113,6 +116,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             engine.motion = old.motion  # the same joints: go on with what they do
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
+        engine.share = old.share if old is not None else 1.0
         # they may have changed meanwhile
         engine.motion.options = self.params.motion_options
         engine.limits.tune(velocity=self.params.velocity_limits, acceleration=self.params.acceleration_limits)
@@ -122,8 +126,14 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             engine.motion.revoke(self.moved(old)[0], NARROWER)
 
     def activated(self) -> None:
-        if self.engine is not None:
-            self.engine.motion.release()
+        if (engine := self.engine) is not None:
+            engine.motion.release()
+            if engine.share < 1.0:
+                self.soften(engine, 1.0)
+
+    def soften(self, engine: Engine, share: float) -> None:
+        engine.share = share
+        engine.controller.use(_tuning(engine.controller, self.params, engine.offsets, share))
 
     def tune(self, engine: Engine, new: FeedforwardParameters) -> None:
         options = engine.motion.options
@@ -145,7 +155,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         """What may change while it runs, once it has given a torque. Raises ValueError, and then changes nothing."""
         controller, reader, motion = engine.controller, engine.reader, engine.motion
         engine.safe_stop.check(params.stop_options)
-        tuning = _tuning(controller, params, engine.offsets)
+        tuning = _tuning(controller, params, engine.offsets, engine.share)
         controller.attempt(reader.q, reader.v, motion.motion, motion.since, tuning)
         controller.use(tuning)
         engine.bandwidth = params.actuator_bandwidth
@@ -206,13 +216,15 @@ def _offsets(file: str, prefix: Prefix) -> dict[str, float]:
     return {prefix.inside(name): float(offset) for name, offset in found.items()}
 
 
-def _tuning(controller: Feedforward, params: FeedforwardParameters, offsets: Mapping[str, float]) -> Tuning:
-    """What may change while it runs. Raises ValueError."""
+def _tuning(
+    controller: Feedforward, params: FeedforwardParameters, offsets: Mapping[str, float], share: float
+) -> Tuning:
+    """What may change while it runs, with a share of the gains. Raises ValueError."""
     return controller.tuning(
         params.terms,
         evaluate_at=params.evaluate_at,
-        kp=params.kp,
-        kd=params.kd,
+        kp=[share * kp for kp in params.kp],
+        kd=[share * kd for kd in params.kd],
         effort_limits=params.effort_limits,
         effort_offsets=offsets,
         law=params.law,

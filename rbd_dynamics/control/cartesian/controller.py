@@ -16,7 +16,7 @@ from rbd_dynamics.control.cartesian.gains import CartesianGains, GainNumbers, st
 from rbd_dynamics.control.cartesian.law import LAWS, CartesianLaw, Law
 from rbd_dynamics.control.cartesian.pose_chart import PoseChart
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
-from rbd_dynamics.control.motion.joint_room import largest_inertias, usable_speeds
+from rbd_dynamics.control.motion.joint_room import PositionLimits, largest_inertias, usable_speeds
 from rbd_dynamics.control.safety.foresight import RecentVelocities
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
@@ -140,12 +140,8 @@ class CartesianController:
         self.joints = tuple(model.joint_names)
         self.tool = np.eye(4) if tool is None else np.array(tool, dtype=float)
         joints = list(model.joints)
-        self._limited = np.array([np.isfinite([j.limits.lower, j.limits.upper]).all() for j in joints], dtype=bool)
         self._continuous = tuple(joint.kind.name == "continuous" for joint in joints)
-        self._bounds = tuple(
-            np.array([getattr(j.limits, side) if has else 0.0 for j, has in zip(joints, self._limited)])
-            for side in ("lower", "upper")
-        )
+        self._positions = PositionLimits.of(model)
         nv = model.nv
         self._inertias = largest_inertias(robot)
         self._zeros, self._still = np.zeros(6), np.zeros(nv)
@@ -196,15 +192,15 @@ class CartesianController:
         share = [LIMIT_SHARE * e if math.isfinite(e) else 0.0 for e in efforts]
         given = () if gains.joint_limit_torque is None else gains.joint_limit_torque
         torques = per_joint("joint_limit_torque", given, self.joints, share)
-        # two margins may not meet
-        margins = np.minimum(gains.joint_limit_margin, 0.4 * (self._bounds[1] - self._bounds[0]))
         limits = per_joint("effort_limits", effort_limits, self.joints, efforts)
         carrier, axes = compliance.numbers()
         speeds = [joint.limits.velocity for joint in joints]
         velocities = usable_speeds(per_joint("velocity_limits", velocity_limits, self.joints, speeds))
         energy = 0.5 * float(self._inertias @ velocities**2) if gains.largest_energy is None else gains.largest_energy
         numbers = replace(gains, largest_energy=energy).numbers()
-        vectors = (numbers, gains.dampings(), carrier, axes, weights, *self._bounds, margins, torques)
+        _, lower, upper = self._positions
+        margins = self._positions.margins(gains.joint_limit_margin)
+        vectors = (numbers, gains.dampings(), carrier, axes, weights, lower, upper, margins, torques)
         stiffness = gains.stiffness_of(self.law).reshape(-1)
         return Tuning(gains, chosen, compliance, stiffness, vectors, velocities, limits)
 
@@ -251,8 +247,12 @@ class CartesianController:
     def reset(self) -> None:
         """The wanted stiffness acts at once, the tank is full; velocities and what is outside are not known."""
         self.forget_motion()
-        self._output.stiffness[:] = self._wanted_stiffness
+        self.settle_stiffness()
         self._output.tank[...] = self.gains.tank_size
+
+    def settle_stiffness(self) -> None:
+        """The wanted stiffness acts from the next step on."""
+        self._output.stiffness[:] = self._wanted_stiffness
 
     def forget_motion(self) -> None:
         """Velocities before and what is outside are not known: after a gap they say nothing of now."""
@@ -409,7 +409,7 @@ class CartesianController:
         outputs = tuple(Argument(f"{name}_found", size) for name, size in results)
         signature = Signature(arguments(f"q v {' '.join(named)} inertia", sizes, named), outputs)
         self._places = {argument.name: place for place, argument in enumerate(signature.inputs)}
-        law = CartesianLaw(self.law, self._continuous, tuple(self._limited.tolist()), model.nv >= 6)
+        law = CartesianLaw(self.law, self._continuous, tuple(self._positions.limited.tolist()), model.nv >= 6)
         return self.robot.custom_kernel(
             "cartesian_control", signature, function_of(model, signature, law, frame=self.frame)
         )

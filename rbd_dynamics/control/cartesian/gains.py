@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -104,6 +104,26 @@ class CartesianGains:
         """(6), angular part first; -1 where it comes from the ratio. Raises ValueError."""
         about, along = self.rotational_damping, self.damping
         return np.array([*_axes("rotational_damping", about, -1.0), *_axes("damping", along, -1.0)])
+
+    def softer(self, share: float) -> CartesianGains:
+        """Gains of so much stiffness and damping, those of the posture among them; what is not given stays so.
+
+        share: 0 (excluded) to 1.
+        """
+
+        def some(given: Axes | None) -> Axes | None:
+            return None if given is None else tuple((share * np.atleast_1d(np.asarray(given, dtype=float))).tolist())
+
+        return replace(
+            self,
+            stiffness=some(self.stiffness),
+            rotational_stiffness=some(self.rotational_stiffness),
+            damping=some(self.damping),
+            rotational_damping=some(self.rotational_damping),
+            damping_ratio=math.sqrt(share) * self.damping_ratio,  # beside a stiffness that is smaller as well
+            posture_kp=share * self.posture_kp,
+            posture_kd=share * self.posture_kd,
+        )
 
     def numbers(self) -> Array:
         """The gains as `GainNumbers`. Raises ValueError for what is no gain or limit."""

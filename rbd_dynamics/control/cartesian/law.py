@@ -26,7 +26,7 @@ from rbd_dynamics.algorithms.cartesian_impedance import (
 from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
 from rbd_dynamics.algorithms.hybrid_control import clamped
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
-from rbd_dynamics.algorithms.joint_speed_bound import Distances, EnergyBound, SpeedBound, foreseen, from_outside
+from rbd_dynamics.algorithms.joint_speed_bound import EnergyBound, SpeedBound, distances, foreseen, from_outside
 from rbd_dynamics.algorithms.passive_forces import friction_torque, spring_torque
 from rbd_dynamics.algorithms.tree_factor import MassFactor
 from rbd_dynamics.control.cartesian.gains import GainNumbers
@@ -43,8 +43,6 @@ LAWS = ("impedance", "operational_space")
 SINGULAR = 0.01  # of a row's mobility alone: where the others leave less to it, it is kept up
 LEAST_ROOM = 0.05  # share of an effort limit that is left to motion, whatever gravity takes
 LIMIT_SPRING = 0.3  # over the reaction time: what keeps a joint from its limit, critically damped, is stable at that
-FAR = 1e9  # rad, m
-STOPS = 0.03  # of joint_limit_margin: so far before its limit a joint stops, as what pushes it is learnt late
 
 
 class Reference(NamedTuple):
@@ -142,7 +140,8 @@ class CartesianLaw:
         ]
         opposed = [gravity * g + springs * s + coriolis * c for g, s, c in zip(weight, held, centrifugal)]
         ahead = foreseen(v, x.v_before, x.span[0], gains.reaction_time)
-        bound = SpeedBound.of(ahead, x.speeds, gains.reaction_time, self._distances(x))
+        left = distances(x.q, x.lower, x.upper, x.margins, self.limited)
+        bound = SpeedBound.of(ahead, x.speeds, gains.reaction_time, left)
         outside = from_outside(x.outside, x.driven, [a - b for a, b in zip(v, x.v_before)], x.span[0], x.dt[0])
         driven = W.solve_transposed(W.solve([a - b for a, b in zip(torque, opposed)]))
         bounded = W.times_transposed(bound.within(driven, outside))  # W^T of the acceleration
@@ -196,14 +195,6 @@ class CartesianLaw:
                 away = atan2(sin(away), cos(away))
             pull.append(gains.posture_kp * away + gains.posture_kd * (v_r - v))
         return pull
-
-    def _distances(self, x: Inputs) -> list[Distances]:
-        """How far the joints are from where they stop, a little before their limits of position; without margin far."""
-        found: list[Distances] = []
-        for has, q, lower, upper, margin in zip(self.limited, x.q, x.lower, x.upper, x.margins):
-            rest = where(less(0.0, margin), STOPS * margin, -FAR)
-            found.append((q - lower - rest, upper - rest - q) if has else None)
-        return found
 
     def _kept(self, x: Inputs, M: Sequence[Vector], frame: Frame, gains: GainNumbers) -> tuple[list[Scalar], Scalar]:
         """Torques that keep joints from their limits and the arm from singular postures; and the measure of these."""

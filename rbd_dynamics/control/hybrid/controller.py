@@ -13,7 +13,7 @@ from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.hybrid.gains import HybridGains, quotient
 from rbd_dynamics.control.hybrid.law import LAWS, HybridLaw, Law
-from rbd_dynamics.control.motion.joint_room import usable_speeds
+from rbd_dynamics.control.motion.joint_room import LIMIT_MARGIN, PositionLimits, usable_speeds
 from rbd_dynamics.control.safety.foresight import RecentVelocities
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
@@ -31,7 +31,8 @@ class HybridOutput(NamedTuple):
     their velocity. h, drift (m): how far the constraints are from being met, and how fast they leave.
     force (m): commanded multipliers. integral (m): of the force error. task_integral (k): of the task error.
     lacking (nv): torque that joints without actuator would need. rank: of constraints and task together.
-    braking: how far joints are kept from their limits of velocity, 0 (not) to 1.
+    braking: how far joints are kept from their limits of velocity, 0 (not) to 1. outside, driven (nv): what accelerates
+    joints beside the command and what is measured, as far as it has been seen, and what these do, rad/s^2 or m/s^2.
     """
 
     tau: Array
@@ -46,6 +47,8 @@ class HybridOutput(NamedTuple):
     lacking: Array
     rank: Array
     braking: Array
+    outside: Array
+    driven: Array
 
 
 class HybridController:
@@ -68,6 +71,7 @@ class HybridController:
         gains: see `HybridGains`; `tune` changes them.
         effort_limits: (nv), default the model's.
         velocity_limits: (nv), default the model's: joints that near them are not driven faster, but braked. Zero: none.
+            Towards its limits of position, the model's, a joint moves the slower the nearer it is.
         reaction_time: s, from a velocity to the torque that answers it.
 
     Raises ValueError for gains or limits that do not fit, and for a task that repeats a constraint's name.
@@ -104,6 +108,8 @@ class HybridController:
         if given.shape != (nv,) or not (given >= 0.0).all():
             raise ValueError(f"velocity_limits must be {nv} numbers >= 0")
         self.velocity_limits = usable_speeds(given)
+        self._positions = PositionLimits.of(robot.model)
+        self._margins = self._positions.margins(LIMIT_MARGIN)
         self._numbers = np.zeros(2 * self.k + 10)
         self.reaction_time = reaction_time
         self._recent = RecentVelocities()
@@ -177,6 +183,7 @@ class HybridController:
         """Forget the integrals of force and task error, and how fast the joints were."""
         self.preset()
         self._recent.forget()
+        self._output.outside[:] = self._output.driven[:] = 0.0
 
     def preset(self, *, force: ArrayLike = 0.0, acceleration: ArrayLike | None = 0.0) -> None:
         """Let the integrals begin with what is known already, so that nothing jumps.
@@ -241,7 +248,8 @@ class HybridController:
             no_motion if acceleration is None else acceleration,
             force, no_force if approach is None else approach, force if measured is None else measured, out.integral,
             out.task_integral, v if posture is None else posture,
-            self._recent.before(v, dt), self._recent.span, self._numbers, self.effort_limits, self.velocity_limits,
+            self._recent.before(v, dt), self._recent.span, out.outside, out.driven, self._numbers,
+            self.effort_limits, self.velocity_limits, self._positions.lower, self._positions.upper, self._margins,
             self._rows.parameters, self.robot.inertia_input,
         )  # fmt: skip
         if self._call(*inputs, *self._work) is None:
@@ -252,21 +260,22 @@ class HybridController:
 
     def _sizes(self) -> list[tuple[int, ...]]:
         nv, m, k = (self.robot.model.nv,), (self.m,), (self.k,)
-        return [nv, nv, k, k, m, m, m, m, k, nv, (), ()]
+        return [nv, nv, k, k, m, m, m, m, k, nv, (), (), nv, nv]
 
     def _build(self) -> Evaluation:
         m, k = (self.m,), (self.k,)
         sizes = sizes_of(self.robot.model, len(self._rows), len(self._rows.parameters))
         own = {"theta": k, "rate": k, "acceleration": k, "force": m, "approach": m, "measured": m, "integral": m}
         nv = self.velocity_limits.shape
-        own |= {"task_integral": k, "posture": nv, "v_before": nv, "span": (1,)}
-        shared = {"gains": self._numbers.shape, "limits": nv, "speeds": nv}
+        own |= {"task_integral": k, "posture": nv, "v_before": nv, "span": (1,), "outside": nv, "driven": nv}
+        shared = {"gains": self._numbers.shape} | dict.fromkeys(("limits", "speeds", "lower", "upper", "margins"), nv)
         named = {name: Argument(name, shape) for name, shape in own.items()}
         named |= {name: Argument(name, shape, shared=True) for name, shape in shared.items()}
-        outputs = tuple(Argument(name, size) for name, size in zip(HybridOutput._fields, self._sizes()))
+        outputs = tuple(Argument(f"{name}_found", size) for name, size in zip(HybridOutput._fields, self._sizes()))
         signature = Signature(arguments(f"q v {' '.join(named)} parameters inertia", sizes, named), outputs)
         friction = self.robot.friction
         holonomic = tuple(self.task.holonomic.tolist())
-        law = HybridLaw(self.law, self.m, self.k, holonomic, tuple(self.actuated.tolist()), self._rows)
+        actuated, limited = tuple(self.actuated.tolist()), tuple(self._positions.limited.tolist())
+        law = HybridLaw(self.law, self.m, self.k, holonomic, actuated, limited, self._rows)
         function = function_of(self.robot.model, signature, law, friction=friction, constraints=self._rows)
         return self.robot.custom_kernel("hybrid_position_force", signature, function)

@@ -17,7 +17,7 @@ from rbd_dynamics.algorithms.hybrid_control import (
     geometric_torque,
 )
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
-from rbd_dynamics.algorithms.joint_speed_bound import SpeedBound, foreseen
+from rbd_dynamics.algorithms.joint_speed_bound import Distances, SpeedBound, distances, foreseen, from_outside
 from rbd_dynamics.algorithms.passive_forces import add_passive_torque
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.kernels.inputs import Inputs
@@ -35,7 +35,8 @@ NEAR = 2e-3  # m, rad
 class HybridLaw:
     """One step of `HybridController`, whose documentation says what it is.
 
-    rows: the m constraints, then the k task rows. holonomic: which task rows have an h.
+    rows: the m constraints, then the k task rows. holonomic: which task rows have an h. limited (nv): which degrees of
+    freedom have limits of position.
     """
 
     law: Law
@@ -43,6 +44,7 @@ class HybridLaw:
     k: int
     holonomic: tuple[bool, ...]
     actuated: tuple[bool, ...]
+    limited: tuple[bool, ...]
     rows: ConstraintSet
 
     def __call__(self, x: Inputs) -> list[Vector]:
@@ -93,21 +95,34 @@ class HybridLaw:
         force = [should - ki * total for should, total in zip(x.force, integral)]
         pressed = transposed_times(held.matrix[:m], force)
         full = [t + b - p for t, b, p in zip(torque, bias, pressed)]
-        # joints that near their limits of velocity are not driven faster, but braked
+        # joints that near their limits of velocity or position are not driven faster, but braked
         touched = transposed_times(held.matrix[:m], x.measured)
-        bound = SpeedBound.of(foreseen(x.v, x.v_before, x.span[0], reaction_time), x.speeds, reaction_time)
+        ahead, left = foreseen(x.v, x.v_before, x.span[0], reaction_time), self._left(x)
+        bound = SpeedBound.of(ahead, x.speeds, reaction_time, left, near_only=True)
         moved = [f + t - b for f, t, b in zip(full, touched, bias)]
-        braking = bound.change(rows.W.solve_transposed(rows.W.solve(moved)))
+        grown = [now - then for now, then in zip(x.v, x.v_before)]
+        outside = from_outside(x.outside, x.driven, grown, x.span[0], dt)
+        driven = rows.W.solve_transposed(rows.W.solve(moved))
+        braking = [a - b for a, b in zip(bound.within(driven, outside), driven)]
         full = [f + b for f, b in zip(full, rows.W.times(rows.W.times_transposed(braking)))]
         tau, lacking = actuated_torque(rows, full, list(self.actuated))
         within = [clamped(t, bound) for t, bound in zip(tau, x.limits)]
         cut = sum((where(less(bound * bound, t * t), 1.0, 0.0) for t, bound in zip(tau, x.limits)), 0.0)
         integral = [not_growing(cut, before, new) for before, new in zip(x.integral, integral)]
         task_integral = [not_growing(cut, before, new) for before, new in zip(x.task_integral, task_integral)]
+        acts = rows.W.solve_transposed(rows.W.solve([f + t - b for f, t, b in zip(within, touched, bias)]))
         return [
             within, tau, theta, rates[m:], h, rates[:m], force, integral, task_integral, lacking, [rows.all.rank],
-            [bound.largest],
+            [bound.largest], outside, acts,
         ]  # fmt: skip
+
+    def _left(self, x: Inputs) -> list[Distances]:
+        """How far the degrees of freedom (nv) are from their limits of position."""
+        positions: list[Scalar] = [0.0] * x.model.nv
+        for joint in x.model.joints:
+            if self.limited[joint.v_index]:
+                positions[joint.v_index] = x.q[joint.q_index]
+        return distances(positions, x.lower, x.upper, x.margins, self.limited)
 
     def _posture(self, x: Inputs, stiffness: Scalar, damping: Scalar) -> list[Scalar]:
         """Acceleration towards the posture, of joints with one degree of freedom, and against motion."""

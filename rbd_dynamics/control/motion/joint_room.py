@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -13,6 +16,7 @@ Array = NDArray[np.float64]
 SPEED_SHARE = 0.65  # of a joint's velocity limit; the rest is left to what the arm feels
 FULL_TIME = 0.2  # s: in this time a joint may go from rest to that speed
 FASTEST = 1e3  # rad/s, m/s: of joints without a velocity limit
+LIMIT_MARGIN = 0.1  # rad, m: from where on a joint is kept from its limit
 MARGIN = 0.05, 0.1  # rad or m, and share of the range: how near a joint may come to its limit
 NEAR = 0.01  # rad, m: of the end of what a joint may take
 POSTURES = 200  # tried, for the largest inertias
@@ -24,6 +28,31 @@ def usable_speeds(limits: ArrayLike) -> Array:
     `FASTEST`."""
     given = np.asarray(limits, dtype=float)
     return np.minimum(np.where(given > 0.0, given, np.inf), FASTEST)
+
+
+class PositionLimits(NamedTuple):
+    """Limits of position of the degrees of freedom (nv) of a model.
+
+    limited: which have any, of joints of one degree of freedom. lower, upper: rad or m, zero where there are none.
+    """
+
+    limited: NDArray[np.bool_]
+    lower: Array
+    upper: Array
+
+    @classmethod
+    def of(cls, model: Model) -> PositionLimits:
+        limited, lower, upper = np.zeros(model.nv, dtype=bool), np.zeros(model.nv), np.zeros(model.nv)
+        for joint in model.joints:
+            low, high = joint.limits.lower, joint.limits.upper
+            if joint.kind.nv == joint.kind.nq == 1 and math.isfinite(low) and math.isfinite(high):
+                k = joint.v_index
+                limited[k], lower[k], upper[k] = True, low, high
+        return cls(limited, lower, upper)
+
+    def margins(self, most: float) -> Array:
+        """(nv) rad or m, of which two do not meet."""
+        return np.minimum(most, 0.4 * (self.upper - self.lower))
 
 
 def random_postures(model: Model, count: int) -> Array:

@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 GROWTH = 10.0  # 1/s: what grows no faster is left to friction, which M, K and D do not know
 TRIALS = 12  # halvings in the search for a gain
 LEAST_SHARE = 0.01  # of gains; less is of no use
+AT_EASE = 0.5  # of the largest stable share: there swings die out
 
 
 class Timing(NamedTuple):
@@ -71,6 +72,12 @@ def instability(M: Array, K: Array, D: Array, timing: Timing) -> Instability | N
             if low == 0.0 and share < LEAST_SHARE:
                 break
     return Instability(rate, low, joint)
+
+
+def share_at_ease(M: Array, K: Array, D: Array, timing: Timing, largest: float) -> float:
+    """A share of K and D that is stable and not only just so, below the largest one."""
+    share = AT_EASE * largest
+    return share if growth_rate(M, share * K, share * D, timing) <= GROWTH else largest
 
 
 def _rate(eigenvalues: NDArray[Any], timing: Timing) -> float:

@@ -17,6 +17,7 @@ from rbd_dynamics.nodes.interface.common import (
     ROBOT_DESCRIPTION,
     SET_PAYLOAD,
     check_vector,
+    soften_unstable_gains_parameter,
 )
 from rbd_dynamics.nodes.interface.parameters import parameter
 from rbd_dynamics.nodes.interface.tables import Interface, Topic
@@ -122,6 +123,7 @@ class CartesianControllerParameters(ToolParameters):
     posture_kd: float = parameter(
         DEFAULTS.posture_kd, "Damping of the pull towards the posture, 1/s", minimum=0.0, maximum=1e3, dynamic=True
     )
+    soften_unstable_gains: bool = soften_unstable_gains_parameter()
     largest_force: float = parameter(
         DEFAULTS.largest_force,
         "Largest force of spring and desired wrench together, N; a ~/target_wrench beyond it is refused",

@@ -95,6 +95,15 @@ def missing_velocity_parameter() -> MissingVelocity:
     )
 
 
+def soften_unstable_gains_parameter() -> bool:
+    return parameter(
+        True,
+        "Whether stiffness and damping are made smaller, both by the same factor, where the node is activated and they "
+        "are unstable at that posture and the rate of the states. That is said as an error, with the factor, until "
+        "others are set. false: it is only said, as for arms whose description lacks the inertia of their rotors",
+    )
+
+
 def on_silence_parameter() -> OnSilence:
     return parameter(
         "gravity",

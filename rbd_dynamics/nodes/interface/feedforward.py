@@ -15,6 +15,7 @@ from rbd_dynamics.nodes.interface.common import (
     PAYLOADS,
     ROBOT_DESCRIPTION,
     SET_PAYLOAD,
+    soften_unstable_gains_parameter,
 )
 from rbd_dynamics.nodes.interface.parameters import parameter
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
@@ -44,6 +45,7 @@ class FeedforwardParameters(TorqueParameters):
     kd: tuple[float, ...] = parameter(
         (), "Velocity gains, N m s/rad or N s/m: none, one for all or one for each joint", minimum=0.0, dynamic=True
     )
+    soften_unstable_gains: bool = soften_unstable_gains_parameter()
     point_efforts: PointEffortsUse = parameter(
         "ignored",
         "Efforts that the points of a trajectory have beside their positions. ignored: the law finds its own; added: "

@@ -40,7 +40,12 @@ class CommandingEngine(Engine, Protocol):
 
 
 class TorqueEngine(CommandingEngine, Protocol):
-    """What a node works with that answers joint states by torques."""
+    """What a node works with that answers joint states by torques.
+
+    share: of stiffness and damping that is in use, 0 to 1: less where all of them are unstable.
+    """
+
+    share: float
 
     @property
     def motion(self) -> DesiredMotion: ...

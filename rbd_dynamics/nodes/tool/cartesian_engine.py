@@ -258,6 +258,8 @@ def tuning_of(engine: Engine, params: CartesianControllerParameters) -> Tuning:
     """Checked. Raises ValueError that names the parameter."""
     in_order = [engine.model.joints[k].name for k in engine.joints]
     gains = softer_where_unstable(params.gains, engine.usual)
+    if engine.share < 1.0:
+        gains = gains.softer(engine.share)
     if len(params.joint_limit_torque) == len(in_order):
         torques = np.zeros(len(in_order))
         torques[engine.joints] = params.joint_limit_torque

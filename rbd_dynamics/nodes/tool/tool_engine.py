@@ -54,6 +54,8 @@ class ToolEngine(Protocol):
 class ToolEfforts:
     """Which efforts the law of a tool commands: a base of engines. It commands all joints."""
 
+    share = 1.0
+
     @property
     def commanded(self: ToolEngine) -> NDArray[np.intp]:
         return self.joints

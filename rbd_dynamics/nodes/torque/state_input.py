@@ -65,6 +65,13 @@ class StateInput(Part):
         self._implausible, self._ended = 0, ""
         self._recent.clear()
 
+    def stamp_of(self, raw: bytes) -> int:
+        """The time at which a state was measured, ns; 0: it does not say. It is not answered."""
+        try:
+            return self._raw.read(raw)[0]
+        except RuntimeError:  # it is cut off, or none
+            return 0
+
     def fresh(self, raw: bytes, begin: int, now: int, timeout: float) -> State | None:
         """What a message says; None where it is too old, or may be.
 

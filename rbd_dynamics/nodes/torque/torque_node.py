@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,8 @@ class TorqueNode(ManagedNode[P, T]):
         hand_over: of nodes that take over from each other; None of others.
     """
 
+    #: parameters that stiffness and damping follow from
+    GAINS: ClassVar[tuple[str, ...]] = ()
     #: contact is part of what the law is for: that the robot does not move as torques would move it is no sign
     meets_contact = False
     #: where trajectories come, and as what
@@ -70,7 +72,7 @@ class TorqueNode(ManagedNode[P, T]):
         self.transition = Transition(lambda: self.params.transition_time)
         self.safeguards = Safeguards()
         self.output = EffortOutput(self.entities)
-        self.trial = Trial(self, self, lambda: self.watching.period)
+        self.trial = Trial(self, self, lambda: self.watching.period, lambda: self.watching.first_period)
         self.acceptance = Acceptance(self)
         self.payload: PayloadService[T] = PayloadService(
             self, lambda engine: [engine.robot], self._try_load, self.transition.changed
@@ -136,6 +138,13 @@ class TorqueNode(ManagedNode[P, T]):
         """
         return None
 
+    def soften(self, engine: T, share: float) -> None:
+        """Use so much of the law's stiffness and damping from now on, 0 to 1, whatever the parameters say.
+
+        For laws whose `feedback` is judged.
+        """
+        raise NotImplementedError
+
     def silent(self, engine: T, reason: str) -> None:
         """The node falls silent: the law forgets what was planned."""
 
@@ -177,7 +186,7 @@ class TorqueNode(ManagedNode[P, T]):
             self.poll()
         engine = self.description.engine if self.active else self.silence.engine
         if engine is None:
-            return
+            return self.watching.heard(self.states.stamp_of(raw))
         steady, now, timeout = 1e-9 * begin, self.clock.now(), self.tuning.params.state_timeout
         # a state that is fresh, whole and plausible
         state = self.states.fresh(raw, begin, now, timeout)
@@ -201,6 +210,7 @@ class TorqueNode(ManagedNode[P, T]):
                 return self.states.refuse(f"joint state refused: {problem}", True)
         if self.trial.pending and not self.lets_another_command and not self._begins(engine):
             return None
+        self.trial.look(engine)
         # in command? If not, the robot is held where it is
         self.in_command.look(engine, state[4], stamp)
         if self.in_command.reason:
@@ -340,13 +350,23 @@ class TorqueNode(ManagedNode[P, T]):
 
     def parameters_changed(self, engine: T, new: P) -> None:
         bounds = Bounds.of(self.output.joints, new)
-        before = self.trial.standing(engine)
-        self.tune(engine, new)
+        before, share = self.trial.standing(engine), engine.share
+        others = any(getattr(new, name) != getattr(self.params, name) for name in self.GAINS)
+        if others:
+            engine.share = 1.0
         try:
-            self.trial.check(engine, before)
-        except ValueError:
-            self.tune(engine, self.params)
+            self.tune(engine, new)
+            try:
+                self.trial.check(engine, before)
+            except ValueError:
+                engine.share = share
+                self.tune(engine, self.params)
+                raise
+        except (ValueError, ArithmeticError):
+            engine.share = share
             raise
+        if others:
+            self.trial.gains_are_set()
         self.tuned(engine)
         self.transition.changed()
         self.safeguards.use(bounds, engine.effort_limits)

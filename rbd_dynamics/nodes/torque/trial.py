@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.safety.closed_loop import Instability, Timing, instability
+from rbd_dynamics.control.safety.closed_loop import Instability, Timing, instability, share_at_ease
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.engines import TorqueEngine
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
@@ -42,6 +42,9 @@ class Judged(Protocol):
     def feedback(self, engine: Any, robot: Any) -> Feedback | None:
         """Stiffness and damping of the joints; None of a law that judges itself."""
 
+    def soften(self, engine: Any, share: float) -> None:
+        """Use so much of stiffness and damping from now on, 0 to 1."""
+
 
 class Standing(NamedTuple):
     """How a robot stands before a change: what holds it, within which limits, and how its feedback is unstable."""
@@ -55,20 +58,28 @@ class Trial(Part):
     """Tries changes on the present state of the robot.
 
     Parameters:
-        period: of the states, s; 0: not known yet.
+        period: of the states, s; 0: not known yet. first_period: likewise, known earlier.
 
     Attributes:
         pending: the node has been activated, and has not yet been asked to command.
     """
 
-    def __init__(self, node: ManagedNode[Any, Any], judged: Judged, period: Callable[[], float]) -> None:
-        self._node, self._judged, self._period = node, judged, period
+    def __init__(
+        self,
+        node: ManagedNode[Any, Any],
+        judged: Judged,
+        period: Callable[[], float],
+        first_period: Callable[[], float],
+    ) -> None:
+        self._node, self._judged, self._period, self._first_period = node, judged, period, first_period
         self._tried = self.pending = False
+        self._looked, self._softened = True, ""
         self._problem = ""  # of the gains in use
         self._unheld = ""  # why it has not begun
 
     def activated(self) -> None:
         self._tried, self._problem, self._unheld, self.pending = False, "", "", True
+        self._looked, self._softened = False, ""
 
     def begin(self, engine: TorqueEngine) -> None:
         """Raise ValueError where the robot cannot be held where it is: before the first command."""
@@ -80,6 +91,28 @@ class Trial(Part):
             self._node.get_logger().error(self._unheld)
             raise
         self.pending, self._unheld = False, ""
+
+    def look(self, engine: TorqueEngine) -> None:
+        """Once, as soon as the rate of the states is known: gains that are unstable here are softer from now on."""
+        if self._looked or not (period := self._first_period()):
+            return
+        self._looked = True
+        feedback = self._judged.feedback(engine, engine.robot)
+        if feedback is None or not self._node.params.soften_unstable_gains:
+            return
+        unstable = self._instability(engine, engine.robot, period)
+        if unstable is None or not unstable.share:
+            return
+        M, timing = self._inertia(engine, engine.robot), self._timing(feedback, period)
+        share = share_at_ease(M, feedback.stiffness, feedback.damping, timing, unstable.share)
+        said = self._say(engine, unstable, period)
+        self._judged.soften(engine, share)
+        self._softened = f"{said}: it is held with {share:.2g} times of them until others are set"
+        self._node.get_logger().error(self._softened)
+
+    def gains_are_set(self) -> None:
+        """Others are in force, as they are given."""
+        self._softened = ""
 
     def standing(self, engine: TorqueEngine) -> Standing | None:
         """How the robot stands now; None where there is none yet."""
@@ -103,28 +136,36 @@ class Trial(Part):
             raise ValueError(self._say(engine, unstable))
         self._tried = False
 
-    def _instability(self, engine: TorqueEngine, robot: Robot) -> Instability | None:
-        feedback, period = self._judged.feedback(engine, robot), self._period()
+    def _instability(self, engine: TorqueEngine, robot: Robot, period: float = 0.0) -> Instability | None:
+        feedback, period = self._judged.feedback(engine, robot), period or self._period()
         if feedback is None or not period:
             return None
+        timing = self._timing(feedback, period)
+        return instability(self._inertia(engine, robot), feedback.stiffness, feedback.damping, timing)
+
+    @staticmethod
+    def _timing(feedback: Feedback, period: float) -> Timing:
+        """A command acts with the next cycle of what takes it."""
+        return Timing(period, period + feedback.delay, feedback.bandwidth)
+
+    @staticmethod
+    def _inertia(engine: TorqueEngine, robot: Robot) -> Array:
         commanded = np.arange(engine.model.nv)[engine.commanded]
-        M = robot.mass_matrix(engine.reader.q)[np.ix_(commanded, commanded)]
-        # a command acts with the next cycle of what takes it
-        timing = Timing(period, period + feedback.delay, feedback.bandwidth)
-        return instability(M, feedback.stiffness, feedback.damping, timing)
+        return np.asarray(robot.mass_matrix(engine.reader.q)[np.ix_(commanded, commanded)])
 
     @staticmethod
     def _joints_of(engine: TorqueEngine) -> list[str]:
         return [engine.reader.names[k] for k in np.arange(engine.model.nv)[engine.commanded]]
 
-    def _say(self, engine: TorqueEngine, unstable: Instability) -> str:
+    def _say(self, engine: TorqueEngine, unstable: Instability, period: float = 0.0) -> str:
         joint = self._joints_of(engine)[unstable.joint]
         feedback = self._judged.feedback(engine, engine.robot)
         stiffness, damping = ("kp", "kd") if feedback is None else feedback.names
         too_small = f"{damping} is too small for {stiffness}"
         cure = f"{unstable.share:.2g} times of them would be stable" if unstable.share else too_small
+        rate = 1.0 / (period or self._period())
         return (
-            f"{stiffness} and {damping} are unstable at this posture, with states at {1.0 / self._period():.0f} Hz: "
+            f"{stiffness} and {damping} are unstable at this posture, with states at {rate:.0f} Hz: "
             f"swings of joint {joint!r} grow by a factor of e in {1e3 / unstable.rate:.3g} ms; {cure}"
         )
 
@@ -138,5 +179,7 @@ class Trial(Part):
             self._tried = True
             unstable = self._instability(engine, engine.robot)
             self._problem = "" if unstable is None else self._say(engine, unstable)
+        if self._softened:
+            status.error(self._softened)
         if self._problem:
             status.error(self._problem)

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import statistics
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +20,7 @@ from rbd_dynamics.nodes.torque.state_input import QUEUE, StateInput
 WATCH = 0.02  # s: how often it is looked whether states are still answered
 LONGEST = 1.0  # s: longer is a gap, and no period
 AVERAGED = 50  # periods
+LATEST, FEW = 9, 3  # periods whose median tells the rate early, also of a machine that stalls; and how few tell it
 PATIENCE = 5.0  # s without an answer that are silence where `state_timeout` is 0
 
 
@@ -43,13 +46,22 @@ class Watching(Part):
         self._needless = needless
         self._watchdog = Watchdog()
         self._stamp, self._period, self._periods = 0, 0.0, 0
+        self._latest: deque[float] = deque(maxlen=LATEST)
+        self._heard = 0  # ns: stamp of the last state
         self.count = 0
 
     def open(self) -> None:
         self._node.entities.every(WATCH, self._look)
 
+    def heard(self, stamp: int) -> None:
+        """A state of a time (ns) has come, whether it is answered or not."""
+        passed, self._heard = 1e-9 * (stamp - self._heard), stamp
+        if 0.0 < passed < LONGEST:
+            self._latest.append(passed)
+
     def feed(self, steady: float, now: int, stamp: int) -> None:
         """A state of a time `stamp` (ns) was answered that came at a steady time (s), and a time of the node (ns)."""
+        self.heard(stamp)
         passed, self._stamp = 1e-9 * (stamp - self._stamp), stamp
         if 0.0 < passed < LONGEST:
             self._periods += 1
@@ -61,6 +73,11 @@ class Watching(Part):
     def period(self) -> float:
         """Mean time from a state that was answered to the next, of late and by their clock, s; 0: not known yet."""
         return self._period if self._periods >= AVERAGED else 0.0
+
+    @property
+    def first_period(self) -> float:
+        """Median time from one of the latest states to the next, s; 0: not known yet."""
+        return statistics.median(self._latest) if len(self._latest) >= FEW else 0.0
 
     def since_answer(self, steady: float) -> float:
         """s."""

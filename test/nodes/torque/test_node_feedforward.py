@@ -218,7 +218,7 @@ def test_unstamped_state_counts_as_new(talk):
         (JOINTS, [(1.0, [1.0, 2.0]), (2.0, [0.0] * 3)], "point 0 has 2 positions for 3 joints"),
         (JOINTS, [(1.0, [0.0, math.nan, 0.0]), (2.0, [0.0] * 3)], "positions of joint 'elbow' has the value nan"),
         (JOINTS, [(2.0, [0.0] * 3), (1.0, [0.0] * 3)], "point 1"),
-        (["shoulder", "wrist"], [(1.0, [0.0] * 2), (2.0, [0.0] * 2)], "'wrist' is none of"),
+        (["shoulder", "wrist"], [(1.0, [0.0] * 2), (2.0, [0.0] * 2)], "'wrist' is not one of"),
         (["shoulder"], [(0.0, [0.0])], "'elbow' is missing"),
         (JOINTS, [(0.0, [1.0, 0.0, 0.0]), (2.0, [0.0] * 3)], "start tolerance"),
         ([], [(0.0, [])], "names no joints"),

@@ -263,7 +263,7 @@ def test_more_points_than_allowed_are_refused(standing):
 def test_30_000_joint_names_are_refused_in_no_time(standing):
     names = [f"joint_{k}" for k in range(30_000)]
     standing.trajectories.publish(serialised(names, [(10**9, [0.0] * len(names))]))
-    standing.diagnosed("is none of shoulder, elbow, slide")
+    standing.diagnosed("is not one of shoulder, elbow, slide")
     steps, times = standing.steps()
     assert times.max() < 0.5
     standing.has_not_moved()

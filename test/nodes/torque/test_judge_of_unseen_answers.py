@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge of the faults' campaign where answers are cut in ways that a single effort does not tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rbd_dynamics.common.example_robots import robots
+
+pytest.importorskip("pinocchio")
+pytestmark = pytest.mark.skipif("panda" not in robots(), reason="needs the Panda of example-robot-data")
+
+BEGIN, PERIOD = 10**18, 4_000_000  # ns
+SPEEDS = (0.374, 0.484, 0.409, 0.466, 0.414, 0.329, 0.254)  # rad/s, of which the robot uses up to 0.95
+
+
+def test_limits_of_velocity_stay_in_force_after_answers_that_nobody_saw():
+    """Seen: 291 efforts called wrong. A node that was too late with some answers had learnt from their states, by which
+    the next effort was within the room that these limits leave; the judge took the limits of before for those in force.
+    """
+    from campaigns.faults.braking import LONGEST, REACTION
+    from campaigns.faults.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, CartesianJudge
+    from campaigns.faults.robot import FINGERS, TOOL, Motion, description, oracle
+    from campaigns.faults.sender import RING
+    from rbd_dynamics import Robot, load_urdf
+    from rbd_dynamics.control.cartesian.controller import CartesianController
+    from rbd_dynamics.control.cartesian.gains import CartesianGains
+
+    robot = Robot(load_urdf(description("panda"), locked={FINGERS[0]: 0.0}))
+    gains = CartesianGains(
+        largest_force=LARGEST_FORCE, largest_moment=LARGEST_MOMENT, reaction_time=REACTION, largest_energy=50.0
+    )
+    controller = CartesianController(robot, TOOL, gains=gains, velocity_limits=SPEEDS)
+    ring, seen = np.zeros(RING + 2, np.int64), []
+    judge = CartesianJudge(Motion(BEGIN, 0.02), ring, seen.append)
+    stamps = (BEGIN + 10**9 + PERIOD * np.arange(600)).tolist()
+    held, _ = judge.motion.state(stamps[0])
+    wanted = oracle("panda", None).tool(held).translation.copy()
+    theta = controller.chart(held)
+    judge.event(1e-9 * stamps[0], "settings", {"joint_velocity_limits": (2.0,)})
+    judge.event(1e-9 * stamps[2], "settings", {"joint_velocity_limits": SPEEDS})
+    alone, fresh = 0, 0
+    for k, stamp in enumerate(stamps):
+        ring[k % RING], ring[-2] = stamp, k + 1
+        q, v = judge.motion.state(stamp)
+        tau = controller.step(q, v, theta, posture=held, dt=1e-9 * PERIOD if k else 0.0).tau.copy()
+        if k % 100 > 70:  # too late: no answer is published, for longer than a history lasts
+            alone += 1
+            continue
+        if k % 100 == 0 and k:
+            settings = judge.now.settings
+            here = settings.robot(oracle("panda", None), q, v, stamp)
+            law, _ = settings.torque(oracle("panda", None), q, v, judge.now.desired, stamp)
+            fresh += bool(np.abs(here.braked(law, judge._histories[0].at(stamp, v)) - tau).max() > 1e-3)
+        judge.effort(stamp, tau, stamp + 10**6)
+    assert 30 * PERIOD > LONGEST * 1e9
+    assert fresh > 0  # a node that had seen nothing meanwhile would have answered otherwise
+    assert (judge.counts.wrong, judge.counts.exact) == (0, len(stamps) - alone), seen[:1]
+    assert judge.now.settings.joint_velocity_limits == SPEEDS
+    np.testing.assert_allclose(judge.now.desired.p, wanted, atol=1e-9)
+    judge._unsettled = 0.0
+    judge.effort(stamp + PERIOD, tau + 1e-6, stamp + PERIOD + 10**6)
+    assert judge.counts.wrong == 1
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_a_trajectory_may_begin_at_a_set_point_that_no_effort_has_told(sent):
+    """Seen: without gains and gravity a robot that stands gets no effort, wherever it is wanted."""
+    from campaigns.faults.desired import Points, Quintics, SetPoint, Wanted
+    from campaigns.faults.judge import Judge
+    from campaigns.faults.robot import Motion, oracle
+    from campaigns.faults.sender import RING
+
+    seen, ring = [], np.zeros(RING + 2, np.int64)
+    judge = Judge(Motion(BEGIN, 0.02), ring, seen.append)
+    stamps = (BEGIN + 10**9 + PERIOD * np.arange(150)).tolist()
+    ring[: len(stamps)], ring[-2] = stamps, len(stamps)
+    model, none = oracle("panda", None), np.zeros(7)
+    middle, _ = judge.motion.state(stamps[0])
+    points = [SetPoint(Wanted(middle + off, none, none)) for off in (0.01, -0.02)]
+    values = {"kp": (0.0,), "kd": (0.0,), "terms": ("inertia", "coriolis"), "evaluate_at": "desired"}
+    judge.event(1e-9 * stamps[0], "settings", values)
+    for k, stamp in enumerate(stamps[:60]):
+        if k in (20, 30) and (sent or k == 20):
+            judge.event(1e-9 * stamp, "desired", points[k // 30])
+        judge.effort(stamp, none, stamp + 10**6)
+    way = Points(np.array([10**9]), middle[None] + 0.03, none[None], none[None], 0)
+    judge.event(1e-9 * stamps[60], "points", way)
+    begun = stamps[62] + 1_234_567
+    path = Quintics(way, begun, begun, points[1].wanted)
+    for stamp in stamps[63:]:
+        q, v = judge.motion.state(stamp)
+        judge.effort(stamp, judge.now.settings.torque(model, q, v, path, stamp)[0], stamp + 10**6)
+        if judge.counts.wrong:  # each takes long to be looked into
+            break
+    assert judge.counts.wrong == (0 if sent else 1), seen[:1]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_hold_of_hybrid_controller_changes_all_efforts_in_proportion(together):
+    """Seen: efforts called wrong in a flood of states, some us apart, as efforts may change by .04 N m from one to the
+    next; a change of each joint for itself is none of this node."""
+    from campaigns.faults.hybrid_judge import HybridJudge
+    from campaigns.faults.judge import FULL_TIME
+    from campaigns.faults.robot import LIMITS, Motion, oracle
+
+    ring = np.zeros(102, np.int64)
+    judge = HybridJudge(Motion(BEGIN, 0.02), ring, lambda violation: None)
+    first = BEGIN + 20 * 10**9
+    ring[0], ring[-2] = first, 1
+
+    def hold(stamp, at):
+        q, v = judge.motion.state(stamp)
+        return oracle("panda", None).torque(q, v, 400.0 * (at - q) - 40.0 * v)
+
+    at, _ = judge.motion.state(first)
+    before = hold(first, at)
+    judge.effort(first, before, first + 10**6)
+    for k in range(1, 6):
+        stamp = first + k * 50_000
+        change, most = hold(stamp, at + 0.01) - before, LIMITS / FULL_TIME * 50e-6
+        assert (np.abs(change) > most).sum() > 1
+        share = (most / np.abs(change)).min()
+        before = before + (share * change if together else np.clip(change, -most, most))
+        if k == 1:
+            judge._unsettled = np.inf
+            judge.event(1e-9 * stamp, "unsettled", None)
+            judge.now = judge.now.__class__(settings=judge.now.settings, desired=type(judge.now.desired)(at + 0.01))
+        judge.effort(stamp, before, stamp + 10**6)
+    assert judge.counts.wrong == (0 if together else 5)
