@@ -12,6 +12,6 @@ __all__ = ["Reaching", "ReachingEnv"]
 
 gymnasium.register(
     "rbd_dynamics/Reaching-v0",
-    entry_point=ReachingEnv,
-    vector_entry_point=Reaching,
+    entry_point="rbd_dynamics.gymnasium:ReachingEnv",
+    vector_entry_point="rbd_dynamics.gymnasium:Reaching",
 )

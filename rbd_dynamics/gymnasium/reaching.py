@@ -87,7 +87,9 @@ class Reaching(VectorEnv[Array, Array, Array]):
         self._over[which] = False
         return self._observed(), {}
 
-    def step(self, actions: Array) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], Information]:
+    def step(  # type: ignore[override]  # Gymnasium's own environments give booleans as well, though it says otherwise
+        self, actions: Array
+    ) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], Information]:
         """A period of every arm; of those whose episode had ended, the beginning of another."""
         given = np.clip(np.asarray(actions, dtype=float).reshape(self.num_envs, -1), -1.0, 1.0)
         begins = self._over.copy()

@@ -174,7 +174,10 @@ class PoseSolver:
             turn, distance = np.empty(errors), np.empty(errors)
             steps = LAST if k > restarts else STEPS
             for n in range(steps + 1):
-                step(q, wanted, lowest, highest, still, none, after, turn, distance, worst, cost, apart)
+                inputs = q, wanted, lowest, highest, still, none
+                outputs = after, turn, distance, worst, cost, apart
+                if step(*inputs, *outputs) is None:  # no machine code, or what it refuses
+                    self._evaluation(inputs, outputs)
                 if worst <= most or n == steps:
                     break
                 q, after = after, q
@@ -202,7 +205,7 @@ class PoseSolver:
         """A step of each sample; what it gives of the positions before is written to `at`."""
         inputs = at.q, wanted, *limits, posture, pull
         outputs = after, at.turn, at.distance, at.worst, at.cost, at.apart
-        if self._kernel.several(*inputs, *outputs) is None:  # as for angles too large for the fast sine
+        if self._kernel.several(*inputs, *outputs) is None:  # no machine code, or what it refuses
             self._evaluation(inputs, outputs)
 
     def samples(self, q: Array) -> Samples:

@@ -148,7 +148,7 @@ class Block:
             self._march(1, 0, 0)
 
     def _efforts(self, efforts: Array, *strides: int) -> None:
-        """Where `march` reads efforts."""
+        """Tell `march` where it reads efforts."""
         _loops().check(self._place_of_efforts, efforts)
         self._bound.place(self._place_of_efforts, efforts)
         for k, stride in enumerate(strides, start=1):

@@ -160,8 +160,7 @@ class BatchSimulation:
                 block = Block(self._one, self._simulation, every, *_empty(samples, q, v), 0, count)
             block.begin_anew(q, v)
             ended[:] = block.roll(efforts, steps)
-            for own, found in zip((all_q, all_v), block.states):
-                own[:] = found
+            all_q[:], all_v[:] = block.states
             self._blocks.clear()  # the latest is kept: mostly the next is as large
             self._blocks[key] = block
         else:

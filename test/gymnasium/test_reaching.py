@@ -12,7 +12,7 @@ from rbd_dynamics.simulation import Simulation, SimulationOptions
 
 gymnasium = pytest.importorskip("gymnasium")
 
-from gymnasium.utils.env_checker import check_env  # noqa: E402
+check_env = pytest.importorskip("gymnasium.utils.env_checker").check_env
 
 from rbd_dynamics.gymnasium import Reaching, ReachingEnv  # noqa: E402
 

@@ -54,6 +54,20 @@ def pinocchio_position(theirs, model, q):
     return found
 
 
+@pytest.mark.parametrize("frame", ["tool0", ["tool0", "forearm_link"]])
+def test_without_machine_code_it_is_the_same(frame):
+    """As where llvmlite is not installed: one pose, and a batch."""
+    model, q = load_robot("ur5_robot"), np.array([0.1, -1.0, 1.0, 0.2, 0.3, 0.4])
+    own, plain = Robot(model), Robot(model, backend="reference")
+    names = [frame] if isinstance(frame, str) else frame
+    poses = np.stack([own.pose(q + [[0.2], [-0.3]], name) for name in names], axis=1)
+    poses = poses[:, 0] if isinstance(frame, str) else poses
+    for wanted in (poses, poses[0]):
+        found, expected = (robot.inverse_kinematics(frame, wanted, q) for robot in (plain, own))
+        assert np.all(found.reached)
+        np.testing.assert_allclose(found.q, expected.q, atol=1e-9)
+
+
 def test_threads_share_it():
     robot = Robot(load_robot("ur5_robot"))
     rng = np.random.default_rng(5)

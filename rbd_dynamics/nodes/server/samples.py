@@ -59,7 +59,7 @@ class Layout:
         self._still = np.zeros(model.nv)
         self.freedoms = [joint.kind.nv for joint in joints]
 
-    def positions(self, flat: Sequence[float]) -> Array:
+    def positions(self, flat: Sequence[float] | Array) -> Array:
         """(N, nq) in robot order; N follows from the length."""
         values = np.asarray(flat, dtype=float)
         if values.size == 0 or values.size % max(self.nq, 1):
