@@ -13,6 +13,7 @@ from rbd_dynamics.algorithms.configuration_motion import require_motion
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.kernels.of_frames import kernel_of_frame
+from rbd_dynamics.kernels.pose_search import STEPS, Limits, PoseSearch, Samples
 from rbd_dynamics.kernels.several_frames import SeveralFrames
 from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.model.joints import Floating
@@ -23,15 +24,7 @@ if TYPE_CHECKING:
     from rbd_dynamics.kernels.bound_model import BoundModel
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Limits = tuple[Array, Array]
-STEPS = 28  # of one try: who has not come by then is better off elsewhere
 LAST = 200  # of the best try, where none has come: out of reach it comes slowly
-SIFTED = 4  # steps of many poses between two looks at which are reached
-PULLS, CORRECTIONS = 100, 6  # towards a posture, and back to the pose after each
-LEAST_PULL = 1e-5  # of the way: as short a pull that does not come nearer is the last
-SUFFICIENT = 0.5  # of what a pull promises to first order: less means that it was too long
-ROUNDED = 1e-10  # of the square of the distance to a posture: less is no progress
 NO_LIMIT = 1e300  # rad, m
 WITHIN = np.pi  # rad, m: where joints without limits begin
 ROUNDING = 1e-6  # by so much a rotation may be none
@@ -110,7 +103,7 @@ class PoseSolver:
         poses = np.ascontiguousarray(np.broadcast_to(wanted, (*lead, *self._shape)).reshape(-1, *self._shape))
         begin = self._each(start, lead)
         begin = np.clip(begin, *limits)
-        search = _Search(self, limits, poses, most)
+        search = PoseSearch(self, limits, poses, most)
         search.run(np.arange(len(poses)), begin)
         rng = np.random.default_rng(seed)
         for _ in range(restarts):
@@ -213,89 +206,6 @@ class PoseSolver:
         n, errors = len(q), (len(q), *self._shape[:-2])
         numbers = (np.full(n, np.inf) for _ in range(3))
         return Samples(q, np.full(errors, np.inf), np.full(errors, np.inf), *numbers)
-
-
-class Samples(NamedTuple):
-    """Positions (N, nq), squares of their errors (N, ...), and of their distance from a posture (N)."""
-
-    q: Array
-    turn: Array
-    distance: Array
-    worst: Array
-    cost: Array
-    apart: Array
-
-    def take(self, which: Indices | NDArray[np.bool_], others: Samples, rows: Indices | NDArray[np.bool_]) -> None:
-        """Put rows of others in place of some."""
-        for own, other in zip(self, others):
-            own[which] = other[rows]
-
-
-class _Search:
-    """The best positions of each pose (N) so far."""
-
-    def __init__(self, solver: PoseSolver, limits: Limits, wanted: Array, most: float) -> None:
-        self._solver, self._limits, self._wanted, self._most = solver, limits, wanted, most
-        self.found = solver.samples(np.zeros((len(wanted), len(limits[0]))))
-
-    @property
-    def missed(self) -> NDArray[np.bool_]:
-        """Which poses are not reached."""
-        return ~(self.found.worst <= self._most)
-
-    def run(self, which: Indices, q: Array, steps: int = STEPS) -> None:
-        """One try of these poses, from q (n, nq)."""
-        if not len(which):
-            return
-        wanted, at, after = self._wanted[which], self._solver.samples(np.array(q, order="C")), np.empty(q.shape)
-        none = np.zeros(len(q))
-        for step in range(steps + 1):
-            self._solver.step(at, self._limits, wanted, after, at.q, none[: len(at.q)])
-            done = at.worst <= self._most
-            if step == steps or done.all():
-                self._keep(which, at)
-                return
-            if not done.any():
-                at, after = at._replace(q=after), at.q
-            elif step % SIFTED:
-                after[done] = at.q[done]
-                at, after = at._replace(q=after), at.q
-            else:
-                self._keep(which[done], Samples(*(x[done] for x in at)))
-                which, wanted = which[~done], wanted[~done]
-                at = self._solver.samples(after[~done])
-                after = np.empty(at.q.shape)
-
-    def _keep(self, which: Indices, at: Samples) -> None:
-        """Take those that are nearer than what was found before."""
-        better = at.cost < self.found.cost[which]
-        self.found.take(which[better], at, better)
-
-    def pull(self, posture: Array) -> None:
-        """Move what has reached its pose towards a posture (N, nq), as far as the frames stay where they are."""
-        which = np.flatnonzero(~self.missed)
-        share = np.ones(len(which))
-        for _ in range(PULLS):
-            if not len(which):
-                return
-            at = self._solver.samples(self.found.q[which])
-            wanted, rest, moved = self._wanted[which], posture[which], np.empty(at.q.shape)
-            self._solver.step(at, self._limits, wanted, moved, rest, share)
-            before, length = at.apart.copy(), np.square(moved - at.q).sum(axis=1)
-            progress = np.maximum(SUFFICIENT * length / share, ROUNDED * before)
-            for _ in range(CORRECTIONS):
-                at = at._replace(q=moved)
-                moved = np.empty(at.q.shape)
-                self._solver.step(at, self._limits, wanted, moved, rest, np.zeros(len(which)))
-                off = ~(at.worst <= self._most)
-                if not off.any():
-                    break
-                moved[~off] = at.q[~off]
-            nearer = (at.worst <= self._most) & (at.apart < before - progress)
-            self.found.take(which[nearer], at, nearer)
-            share = np.where(nearer, np.minimum(1.0, 2.0 * share), 0.5 * share)
-            on = share >= LEAST_PULL
-            which, share = which[on], share[on]
 
 
 def _not_moving(model: Model, frames: Sequence[str]) -> NDArray[np.bool_]:
