@@ -98,7 +98,7 @@ def test_set_point_without_position_follows_the_measured_one():
     np.testing.assert_array_equal(at(desired, MS, Q + 1), [Q + 1, V, [5, 6]])
 
 
-@pytest.mark.parametrize(("names", "culprit"), [(["a"], "'b' is missing"), (["a", "b", "c"], "'c' is none of")])
+@pytest.mark.parametrize(("names", "culprit"), [(["a"], "'b' is missing"), (["a", "b", "c"], "'c' is not one of")])
 def test_set_point_must_name_each_joint(names, culprit):
     with pytest.raises(TrajectoryError, match=culprit):
         motion().set_point(Waypoints.of(names, [Point(0, [0.0] * len(names))]), 0)

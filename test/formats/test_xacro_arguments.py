@@ -41,7 +41,7 @@ def test_a_package_is_known_by_its_package_xml_at_any_depth(workspace):
     for packages in (workspace, [workspace / "src"], workspace / "src" / "repository" / "arm"):
         assert rbd.load(path, packages=packages, arguments={"mass": 3}).mass == 6.0
     assert not check(path, packages=workspace)
-    with pytest.raises(rbd.ModelError, match="no folder"):
+    with pytest.raises(rbd.ModelError, match="is not a folder"):
         rbd.load(path, packages=workspace / "nowhere")
 
 

@@ -1070,7 +1070,7 @@ def test_a_dwell_without_rotor_inertia_is_singular(backend):
     [
         (lambda: Cam(), "needs a profile"),
         (lambda: Cam(polynomial=(0.3,)), "not constant"),
-        (lambda: Cam((0, 0, 0, 0, 0, 2), (0, 1)), "no unit twist"),
+        (lambda: Cam((0, 0, 0, 0, 0, 2), (0, 1)), "not a unit twist"),
         (lambda: Cam(polynomial="ab"), "polynomial 'ab' is not a list"),
         (lambda: Cam(cosine=3.0), "cosine 3.0 is not a list"),
         (lambda: Cam(sine=(float("nan"),)), "sine .* not finite"),

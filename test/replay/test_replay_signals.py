@@ -560,7 +560,7 @@ def test_a_floating_base_stays_where_it_is(tmp_path):
     assert (part.q[:, :7] == [0, 0, 0, 0, 0, 0, 1]).all() and not part.v[:, :6].any()
     assert part.measured.tolist() == [False] * 6 + [True] * 3
     assert found.velocity_names[:7] == ["root[0]", "root[1]", "root[2]", "root[3]", "root[4]", "root[5]", "j1"]
-    assert any("root is of more than one number" in text for text in found.log.warnings)
+    assert any("root is of more than one coordinate" in text for text in found.log.warnings)
 
 
 def test_other_joint_states_in_the_recording_are_told(tmp_path):

@@ -174,7 +174,7 @@ def test_shapes_of_the_robot_s_own_description(tmp_path):
         ("collisions: {shapes: 3}\n", "collisions: shapes: expected a list"),
         ("collisions: {shapes: [{type: plane}]}\n", "collision shape 0: needs a `name`"),
         ("collisions: {shapes: [{name: a}]}\n", "collision shape 'a': `type` is missing"),
-        ("collisions: {shapes: [{name: a, type: ball}]}\n", "collision shape 'a': kind 'ball' is none of"),
+        ("collisions: {shapes: [{name: a, type: ball}]}\n", "collision shape 'a': kind 'ball' is not one of"),
         ("collisions: {shapes: [{name: a, type: sphere}]}\n", "collision shape 'a': size .* of a sphere is radius"),
         ("collisions: {shapes: [{name: a, type: sphere, size: big}]}\n", "'a': size: expected a list of numbers"),
         ("collisions: {shapes: [{name: a, type: mesh, file: b.stl}]}\n", "'a': mesh 'b.stl' was not found"),

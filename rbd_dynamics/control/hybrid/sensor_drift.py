@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+from rbd_dynamics.spatial.rank import pseudoinverse, size_of
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -35,7 +36,8 @@ def pressed_by_joints(controller: HybridController, q: Array, tau: Array) -> Arr
     robot, still = controller.robot, np.zeros(controller.robot.model.nv)
     rows = robot.constraint_rows(q, still, controller.rows).A
     held = robot.inverse_dynamics(q, still, still)
-    return np.asarray(np.linalg.lstsq(rows.T, held - tau, rcond=None)[0][: controller.m])
+    pressed = pseudoinverse(rows.T, scale=size_of(rows)) @ (held - tau)
+    return np.asarray(pressed[: controller.m])
 
 
 class SensorDrift:

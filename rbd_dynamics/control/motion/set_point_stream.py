@@ -61,7 +61,7 @@ def set_point_of(waypoints: Waypoints, joints: tuple[str, ...]) -> Array:
     else:
         odd = sorted(set(waypoints.joint_names) ^ set(joints))
         if odd:
-            problem = "is missing" if odd[0] in joints else f"is none of {', '.join(joints)}"
+            problem = "is missing" if odd[0] in joints else f"is not one of {', '.join(joints)}"
             raise TrajectoryError(f"a set-point must name every joint: {odd[0]!r} {problem}")
         place = {name: column for column, name in enumerate(waypoints.joint_names)}
         columns = [place[name] for name in joints]

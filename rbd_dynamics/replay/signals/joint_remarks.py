@@ -37,7 +37,7 @@ def remark_on_joints(
     for place, names in places.items():
         log.remark(_said(names, f"not recorded: held at {place}, and not compared"))
     if complex_:
-        log.remark(_said(complex_, "with more than one coordinate: held at the neutral position"))
+        log.remark(_said(complex_, "of more than one coordinate: held at the neutral position"))
     if silent:
         log.remark(f"not compared, since without efforts: {', '.join(silent)}")
 

@@ -271,11 +271,11 @@ def test_bad_wishes_are_refused_and_change_nothing(rig):
         (rig.stiffness, Float64MultiArray(data=[1e4] * 6), "of translations, more than largest_stiffness (5000)"),
         (rig.joints, joint_state(ARM[3:4], [0.5]), "0.5 of joint 'panda_joint4' is beyond its limits"),
         (rig.joints, joint_state(ARM[:1], [0.1], stamp=1), "target joint refused: it was due"),
-        (rig.joints, joint_state(["panda_joint9"], [0.0]), "'panda_joint9' is none of"),
+        (rig.joints, joint_state(["panda_joint9"], [0.0]), "'panda_joint9' is not one of"),
     ):
         publisher.publish(message)
         rig.until(lambda said=reason: said in rig.node.log, reason)
-    rig.diagnosed("'panda_joint9' is none of")
+    rig.diagnosed("'panda_joint9' is not one of")
     np.testing.assert_allclose(rig.tip, before, atol=1e-3)
 
 
