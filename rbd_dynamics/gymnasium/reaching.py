@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.common.real_numbers import real_number
 from rbd_dynamics.formats import load
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.tip import tip_of
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation import BatchSimulation, SimulationOptions
 
@@ -33,7 +34,7 @@ class Reaching(VectorEnv[Array, Array, Array]):
     with a reward of -10. The step after an episode's last begins another (Gymnasium's "next step").
 
     Parameters:
-        num_envs: arms. robot: a model, or what `load` takes. frame: by default the last.
+        num_envs: arms. robot: a model, or what `load` takes. frame: one that moves, by default the last such link.
         period: s, of a step, in which the simulation does `steps` of its own.
         most_steps: of an episode.
     """
@@ -55,7 +56,7 @@ class Reaching(VectorEnv[Array, Array, Array]):
         self.model = model = load(robot) if isinstance(robot, str) else robot
         if model.nq != model.nv:
             raise ValueError("reaching is for arms whose joints have as many positions as velocities")
-        self.num_envs, self.frame = int(num_envs), frame or model.frame_names[-1]
+        self.num_envs, self.frame = int(num_envs), tip_of(model, frame)
         self._robot, self._steps, self._most = Robot(model), int(steps), int(most_steps)
         self._frame_position = self._robot.evaluation(f"pose:{self.frame}")
         self._simulation = BatchSimulation(model, options=SimulationOptions(step=real_number(period) / self._steps))

@@ -73,7 +73,8 @@ def test_the_same_seed_is_the_same_and_another_is_another(model):
     arms = Reaching(2, robot=model)
     first, again, other = (arms.reset(seed=seed)[0] for seed in (5, 5, 6))
     np.testing.assert_array_equal(first, again)
-    assert np.abs(first - other).min(axis=1).max() < np.inf and not np.array_equal(first, other)
+    moving = np.abs(first - other)[:, [*range(6), *range(12, 18)]]  # all but velocities, which are zero
+    assert moving.min() > 0.0
 
 
 def test_an_arm_that_diverges_has_ended_and_begins_anew(model):
@@ -85,6 +86,16 @@ def test_an_arm_that_diverges_has_ended_and_begins_anew(model):
     observed, reward, ended, _, more = arms.step(np.zeros((3, 6)))
     assert not ended.any() and reward[1] == 0.0 and np.isfinite(observed).all() and not more["_distance"][1]
     assert np.all(observed[1, 6:12] == 0.0)
+
+
+def test_the_frame_is_one_that_moves(model):
+    """The last one of a UR5 is fixed to the world: there would be nothing to reach with."""
+    arms = Reaching(2, robot=model)
+    before = arms.reset(seed=0)[0][:, 12:15]
+    after = arms.reset(seed=1)[0][:, 12:15]
+    assert np.linalg.norm(after - before, axis=1).min() > 0.01
+    with pytest.raises(ValueError, match="frame 'base' is fixed to the world"):
+        Reaching(1, robot=model, frame="base")
 
 
 def test_joints_with_quaternions_are_refused():

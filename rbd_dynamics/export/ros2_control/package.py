@@ -18,7 +18,8 @@ from rbd_dynamics.export.ros2_control.configuration import controllers_yaml, des
 from rbd_dynamics.export.selection import FEEDFORWARD, selected
 from rbd_dynamics.export.self_test import self_test
 from rbd_dynamics.export.source import source
-from rbd_dynamics.model.model import WORLD, Model
+from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.tip import tip_of
 from rbd_dynamics.robot import Robot
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -63,10 +64,7 @@ def export_ros2_control(
     if rate < 1:
         raise ValueError(f"rate is {rate}, expected at least 1 Hz")
     check_free(output)
-    moving = [each.name for each in model.frames if each.element == "link" and each.body != WORLD]
-    frame = moving[-1] if tip is None else tip
-    if model.frame(frame).body == WORLD:
-        raise ValueError(f"tip {frame!r} is fixed to the world: it cannot touch the floor")
+    frame = tip_of(model, tip, "tip")
     prefix = prefix_of(name or identifier(output.absolute().name).lower(), model.name)
     tell = progress or (lambda line: None)
     tell("tracing")
