@@ -135,6 +135,7 @@ class Block:
         longest = max(1, LONGEST // self._count) if self._direct else self._every
         while self._done < steps:
             self._march(min(longest, steps - self._done), begin, per_step)
+        self._efforts(self._tau, 0, 0, 0)  # those of the caller are not kept: they may be large
         return self._ended
 
     def _roll_by_law(self, law: Law, steps: int) -> None:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
+import weakref
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -261,3 +263,14 @@ def test_python_does_the_same_where_loops_have_no_machine_code(monkeypatch, ever
     again = batch.run(q, v, efforts, steps, every=every)
     np.testing.assert_array_equal(again.q, found.q)
     np.testing.assert_array_equal(again.v, found.v)
+
+
+def test_what_was_given_is_not_kept():
+    """Efforts of many steps may be as large as memory, where few states are asked for."""
+    model = load_urdf(ARM)
+    batch, efforts = BatchSimulation(model), np.zeros((4, 50, model.nv))
+    batch.run(np.zeros((4, model.nq)), np.zeros((4, model.nv)), efforts, 50, every=50)
+    kept = weakref.ref(efforts)
+    del efforts
+    gc.collect()
+    assert kept() is None
