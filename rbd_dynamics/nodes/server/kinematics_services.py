@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from rbd_dynamics_interfaces import srv
 
 Array = NDArray[np.float64]
-TOLERANCE, RESTARTS, MOST_RESTARTS = 1e-6, 50, 10_000
+TOLERANCE, RESTARTS = 1e-6, 50
+MOST_TRIES = 2_000_000  # of all samples: minutes, where none is reached; the default for as many as may be
 
 
 def inverse_kinematics(
@@ -65,13 +66,14 @@ def inverse_kinematics(
     tolerance = request.tolerance or TOLERANCE
     if not 0.0 < tolerance < np.inf:
         raise ValueError(f"tolerance {request.tolerance:g} is not a positive number")
-    if request.restarts > MOST_RESTARTS:
-        raise ValueError(f"restarts {request.restarts} is more than {MOST_RESTARTS}")
+    restarts = max(request.restarts, 0) if request.restarts else RESTARTS
+    if restarts * count > MOST_TRIES:
+        raise ValueError(f"restarts {restarts} of {count} samples are more than {MOST_TRIES} in all")
 
     def work() -> None:
         found = robot.inverse_kinematics(
             frames, poses.reshape(count, len(frames), 4, 4), start, posture=posture, held=held, tolerance=tolerance,
-            limits=not request.ignore_limits, restarts=max(request.restarts, 0) if request.restarts else RESTARTS,
+            limits=not request.ignore_limits, restarts=restarts,
         )  # fmt: skip
         response.positions = flat(found.q[:, layout.q_columns])
         response.reached = found.reached.tolist()

@@ -512,7 +512,7 @@ def test_inverse_kinematics_of_a_group_leaves_the_others_where_they_are(call, ro
         ({"positions": [0.0] * 6}, "positions holds 2 samples: expected one"),
         ({"posture": [0.0] * 6}, "posture holds 2 samples: expected one"),
         ({"tolerance": -1.0}, "tolerance -1 is not a positive number"),
-        ({"restarts": 1_000_000}, "restarts 1000000 is more than 10000"),
+        ({"restarts": 3_000_000}, "restarts 3000000 of 1 samples are more than 2000000 in all"),
         ({"length": 2.0}, "poses: entry 0 refused: its quaternion has the length 2"),
     ],
 )
