@@ -16,6 +16,7 @@ APPROACH = 0.35  # over the reaction time: so late, a speed nears its limit and 
 NEARS = 20.0  # 1/s: 0.1 rad away from its limit of position a joint moves towards it at 2 rad/s at most
 SHARE_OF_APPROACH = 0.25  # at most: critically damped with what brakes
 LEARNT = 0.03  # s: in which it is seen that something holds a joint
+LIMIT_MARGIN = 0.1  # rad, m: from where on a joint is kept from its limit
 STOPS = 0.03  # of the margin to a limit of position: so far before it a joint stops, as what pushes it is learnt late
 FAR = 1e9  # rad, m, and per s^2
 TINY = 1e-300

@@ -152,7 +152,7 @@ def _pass(path: Path, rows: Rows, b: Array, c: Array, scales: Scales) -> Timing:
     at_nodes[[0, -1]] = 0.0
     if not ok or (at_nodes[1:-1] <= 0.0).any():
         k = int(np.argmin(at_nodes[1:-1])) + 1
-        raise TrajectoryError(f"the limits do not let it pass {s[k]:.6g} of the path's length of {path.length:.6g}")
+        raise TrajectoryError(f"the limits let no motion pass {s[k]:.6g} of the path's length of {path.length:.6g}")
     if at_nodes.max() > 0.25 * (FASTEST * path.length) ** 2:
         raise TrajectoryError("nothing limits the motion: give velocity, acceleration or effort limits")
     return Timing(s, at_nodes, u, times_of(s, at_nodes, u))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.algorithms.joint_speed_bound import LIMIT_MARGIN
 from rbd_dynamics.spatial.scalar import Scalar
 
 Array = NDArray[np.float64]
@@ -83,7 +84,7 @@ class CartesianGains:
     largest_moment: float = 30.0
     largest_mass: float = 100.0
     largest_inertia: float = 5.0
-    joint_limit_margin: float = 0.1
+    joint_limit_margin: float = LIMIT_MARGIN
     joint_limit_torque: Sequence[float] | float | None = None
     least_manipulability: float = 0.0
     singularity_stiffness: float = 10.0

@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.algorithms.joint_speed_bound import LIMIT_MARGIN
 from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.hybrid.gains import HybridGains, quotient
 from rbd_dynamics.control.hybrid.law import LAWS, HybridLaw, Law
-from rbd_dynamics.control.motion.joint_room import LIMIT_MARGIN, PositionLimits, usable_speeds
+from rbd_dynamics.control.motion.joint_room import PositionLimits, usable_speeds
 from rbd_dynamics.control.safety.foresight import RecentVelocities
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation

@@ -16,7 +16,6 @@ Array = NDArray[np.float64]
 SPEED_SHARE = 0.65  # of a joint's velocity limit; the rest is left to what the arm feels
 FULL_TIME = 0.2  # s: in this time a joint may go from rest to that speed
 FASTEST = 1e3  # rad/s, m/s: of joints without a velocity limit
-LIMIT_MARGIN = 0.1  # rad, m: from where on a joint is kept from its limit
 MARGIN = 0.05, 0.1  # rad or m, and share of the range: how near a joint may come to its limit
 NEAR = 0.01  # rad, m: of the end of what a joint may take
 POSTURES = 200  # tried, for the largest inertias

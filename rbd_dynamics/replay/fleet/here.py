@@ -15,7 +15,7 @@ from rbd_dynamics.replay.fleet.interruption import deaf_children, end_with
 from rbd_dynamics.replay.fleet.job import Job, Result, attempt, one_line
 
 AHEAD = 2  # jobs handed over for each process: memory does not grow with their number
-DIED = "its process died: out of memory, or killed"
+DIED = "its process died, perhaps out of memory, or killed"
 
 
 def here(jobs: Sequence[Job], workers: int) -> Iterator[tuple[int, Result]]:
