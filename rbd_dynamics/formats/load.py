@@ -13,6 +13,7 @@ from typing import IO, Any, Literal
 
 from numpy.typing import ArrayLike
 
+from rbd_dynamics.common.collector import without_collector
 from rbd_dynamics.formats.packages import Packages, folders_of
 from rbd_dynamics.formats.sdf_vocabulary import ROOTS as SDF_ROOTS
 from rbd_dynamics.formats.source import Source, read_source
@@ -61,10 +62,11 @@ def load(
 
     Raises ModelError, which names the file, and the element or joint that is wrong.
     """
-    return _loaded(
-        read_source(source), Findings(strict, inertias), base, gravity, joints=joints, locked=locked, packages=packages,
-        arguments=arguments, model=model,
-    )  # fmt: skip
+    with without_collector():
+        return _loaded(
+            read_source(source), Findings(strict, inertias), base, gravity, joints=joints, locked=locked,
+            packages=packages, arguments=arguments, model=model,
+        )  # fmt: skip
 
 
 def check(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from rbd_dynamics.common.example_robots import PACKAGE, robots
 from rbd_dynamics.common.excerpt import close_names, excerpt, shortened
@@ -78,11 +78,23 @@ def read_file(path: Path) -> Source:
     """Raises ModelError."""
     where = f"file {shortened(str(path), 200)}"
     try:
-        with path.open("rb") as file:
-            content = file.read(LONGEST + 1)
+        with open(path, "rb", buffering=0) as file:
+            content = _all_of(file, os.fstat(file.fileno()).st_size)
     except (OSError, ValueError) as error:
         raise ModelError(f"{where} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     return _checked(Source(content, where, path))
+
+
+def _all_of(file: IO[bytes], expected: int) -> bytes:
+    """What is in an unbuffered file of about that size, as far as `LONGEST` and one byte more.
+
+    Memory for the longest is not asked for: to fetch it takes longer than to read an arm.
+    """
+    parts, left = [], LONGEST + 1
+    while left and (part := file.read(min(left, max(expected + 1, 2**16)))):
+        parts.append(part)
+        left -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _of_file_object(source: Any) -> Source:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.drives import Drive
-from rbd_dynamics.model.elements import Number, Reader, local_tag, parse_robot
+from rbd_dynamics.model.elements import Number, Reader, local_tag, name_of, parse_robot
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.loops import Loop
@@ -30,7 +30,6 @@ from rbd_dynamics.model.urdf_reading.parser import (
     Parts,
     read_axis,
     read_dynamics,
-    read_ends,
     read_inertial,
     read_limit,
     read_mimic,
@@ -39,9 +38,10 @@ from rbd_dynamics.model.urdf_reading.versions import acceleration_limits, check_
 from rbd_dynamics.model.urdf_reading.vocabulary import report_unused
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
-from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3, rotate_sym, rotation_about, rotation_from_rpy
+from rbd_dynamics.spatial.so3 import ZERO3, Mat3, Sym3, Vec3, rotate_sym, rotation_about, rotation_from_rpy
 
 JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating", "spherical", "ball")
+LARGEST = sys.float_info.max
 LARGEST_ANGLE = 6.0 * math.pi  # rad: of a placement, beyond which it looks like degrees
 #: a parent link that need not be declared: the world, as in Drake
 UNDECLARED = "world"
@@ -138,7 +138,7 @@ def description_of(root: ET.Element, findings: Findings, *, content: str | bytes
 
 
 def _read_link(element: ET.Element, version: str, findings: Findings) -> LinkDescription:
-    name = Reader(element, "a link", findings).name("name")
+    name = name_of(element, "name", "a link", findings)
     where = f"link {name!r}"
     inertial = read_inertial(Parts(element, where, findings, version), where, findings, version)
     if inertial is None:
@@ -153,27 +153,27 @@ def _placement(origin: Origin) -> tuple[Vec3, Mat3 | None]:
     """Position and rotation, None for no rotation."""
     if origin.turned is not None:
         return origin.xyz, without_rounding(origin.turned)
-    turns = [k for k, angle in enumerate(origin.rpy) if angle]
-    if not turns:
+    if origin.rpy == ZERO3:
         return origin.xyz, None
+    turns = [k for k, angle in enumerate(origin.rpy) if angle]
     if len(turns) == 1:  # nearly always
         return origin.xyz, without_rounding(rotation_about(_AXES[turns[0]], origin.rpy[turns[0]]))
     return origin.xyz, without_rounding(rotation_from_rpy(*origin.rpy))
 
 
 def _check_angles(where: str, origin: Origin, findings: Findings) -> None:
-    if large := [angle for angle in origin.rpy if abs(angle) > LARGEST_ANGLE]:
+    if origin.rpy != ZERO3 and (large := [angle for angle in origin.rpy if abs(angle) > LARGEST_ANGLE]):
         findings.warning(where, f"<origin> has the angle {large[0]:g} in rpy", "is the unit rad?")
 
 
 def without_rounding(rotation: Mat3) -> Mat3:
     """A rotation in which entries that are 0, 1 or -1 but for rounding are made so."""
-    return tuple(map(_clean, rotation))
+    return tuple([entry if 1e-15 <= abs(entry) <= 0.999 else _clean(entry) for entry in rotation])
 
 
 def _clean(entry: float) -> float:
-    if 1e-15 <= abs(entry) <= 0.999 or not math.isfinite(entry):
-        return entry
+    if entry == 0.0 or not math.isfinite(entry):
+        return 0.0 if entry == 0.0 else entry
     nearest = round(entry)
     return float(nearest) if abs(entry - nearest) < 1e-15 else entry
 
@@ -184,21 +184,21 @@ def _clean(entry: float) -> float:
 def _read_joint(
     element: ET.Element, rotor: GearedRotor | None, version: str, findings: Findings
 ) -> JointDescription | None:
-    name = Reader(element, "a joint", findings).name("name")
+    name = name_of(element, "name", "a joint", findings)
     where = f"joint {name!r}"
-    kind = Reader(element, where, findings).name("type")
+    kind = name_of(element, "type", where, findings)
     if kind and kind not in JOINT_TYPES:
         findings.error(where, f"has the unknown type {excerpt(kind)}", f"known: {', '.join(JOINT_TYPES)}")
     parts = Parts(element, where, findings, version)
-    ends = read_ends(parts)
-    if not name or kind not in JOINT_TYPES or not all(ends.values()):
+    parent, child = parts.name("parent", "link"), parts.name("child", "link")
+    if not (name and parent and child) or kind not in JOINT_TYPES:
         return None
     origin = parts.origin()
     _check_angles(where, origin, findings)
     p, rotation = _placement(origin)
     placement = Transform(() if rotation is None else (rotation,), p)
     if kind == "fixed":
-        return JointDescription(name, kind, ends["parent"], ends["child"], placement)
+        return JointDescription(name, kind, parent, child, placement)
     mimic = read_mimic(parts)
     damping, friction, armature = _dynamics(parts, where, findings)
     if armature is not None and rotor is not None and not math.isclose(armature, rotor.inertia):
@@ -210,8 +210,8 @@ def _read_joint(
     return JointDescription(
         name,
         "spherical" if kind == "ball" else kind,
-        ends["parent"],
-        ends["child"],
+        parent,
+        child,
         placement,
         axis=_axis(parts, kind, where, findings),
         limits=_limits(parts, kind, version, where, findings),
@@ -252,21 +252,18 @@ def _limits(parts: Parts, kind: str, version: str, where: str, findings: Finding
     lower, upper = (_or_none(limit.lower), _or_none(limit.upper)) if bounded else (-math.inf, math.inf)
     if lower > upper:
         findings.error(where, f"has limits lower={lower:g} > upper={upper:g}")
-    for key, value in (("velocity", limit.velocity), ("effort", limit.effort)):
-        _check_not_negative(value, element, key, where, findings)
+    _check_not_negative(limit.velocity, element, "velocity", where, findings)
+    _check_not_negative(limit.effort, element, "effort", where, findings)
     accelerations = acceleration_limits(element, version, where, findings)
+    further = {key: _or_none(value) for key, value in accelerations.items()} if accelerations else {}
     return Limits(
-        lower=lower,
-        upper=upper,
-        velocity=_or_none(limit.velocity),
-        effort=_or_none(limit.effort),
-        **{key: _or_none(value) for key, value in accelerations.items()},
+        lower=lower, upper=upper, velocity=_or_none(limit.velocity), effort=_or_none(limit.effort), **further
     )
 
 
 def _or_none(limit: float) -> float:
     """The largest float is how a URDF says that there is none: other readers do not take "inf"."""
-    return math.copysign(math.inf, limit) if abs(limit) == sys.float_info.max else limit
+    return math.copysign(math.inf, limit) if abs(limit) == LARGEST else limit
 
 
 def _dynamics(parts: Parts, where: str, findings: Findings) -> tuple[float, float, float | None]:
@@ -276,11 +273,11 @@ def _dynamics(parts: Parts, where: str, findings: Findings) -> tuple[float, floa
     if element is None:
         return 0.0, 0.0, None
     damping, friction = read_dynamics(parts)
-    for key, value in (("damping", damping), ("friction", friction)):
-        _check_not_negative(value, element, key, where, findings)
+    _check_not_negative(damping, element, "damping", where, findings)
+    _check_not_negative(friction, element, "friction", where, findings)
     reader = Reader(element, where, findings)
     for key in ("armature", "rotor_inertia", "rotorInertia"):
-        if key in element.keys():
+        if key in element.attrib:
             ratio = 1.0 if key == "armature" else reader.number("gear_ratio", Number(default="1"))
             inertia = reader.number(key, Number())
             _check_not_negative(inertia, element, key, where, findings)
@@ -290,7 +287,7 @@ def _dynamics(parts: Parts, where: str, findings: Findings) -> tuple[float, floa
 
 def _spring(element: ET.Element | None, kind: str, where: str, findings: Findings) -> tuple[PassiveForce, ...]:
     """Springs are no part of URDF: the attributes have the names that SDFormat has for them."""
-    if element is None or "spring_stiffness" not in element.keys():
+    if element is None or "spring_stiffness" not in element.attrib:
         return ()
     reader = Reader(element, where, findings)
     stiffness = reader.number("spring_stiffness", Number())

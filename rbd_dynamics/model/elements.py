@@ -114,6 +114,12 @@ def child_of(element: ET.Element, tag: str, where: str, findings: Findings) -> E
     return first_child(element, tag)
 
 
+def name_of(element: ET.Element, attribute: str, where: str, findings: Findings) -> str:
+    """The text of an attribute; empty with a finding where there is none, or one that xacro should have expanded."""
+    text = element.get(attribute)
+    return text if text and "$" not in text else Reader(element, where, findings).name(attribute)
+
+
 @dataclass(frozen=True)
 class Number:
     """What an attribute has to hold: so many numbers.
@@ -139,23 +145,25 @@ class Numbers:
 
     def __init__(self, **attributes: Number) -> None:
         self.attributes = attributes
-        self._expected = [(key, number.default, number.count) for key, number in attributes.items()]
+        self._expected = [(key, number.default) for key, number in attributes.items()]
+        self._counts = [number.count for number in attributes.values()]
+        self._single = set(self._counts) == {1}
 
     def finite(self, element: ET.Element) -> list[float] | None:
         """They are so many finite numbers each, as nearly always, or None."""
-        found: list[float] = []
+        given = element.attrib
+        texts = [given.get(key, default) for key, default in self._expected]
         try:
-            for key, default, count in self._expected:
-                text: str = element.get(key, default)  # type: ignore[assignment]  # None is none
-                if "_" in text or not text.isascii():  # which Python takes for numbers
+            line = " ".join(texts)  # type: ignore[arg-type]  # None is none
+            if "_" in line or not line.isascii():  # which Python takes for numbers
+                return None
+            if self._single:
+                found = list(map(float, texts))  # type: ignore[arg-type]
+            else:
+                words = [text.split() for text in texts]  # type: ignore[union-attr]
+                if list(map(len, words)) != self._counts:
                     return None
-                if count == 1:
-                    found.append(float(text))
-                else:
-                    words = text.split()
-                    if len(words) != count:
-                        return None
-                    found += map(float, words)
+                found = [float(word) for several in words for word in several]
         except (TypeError, ValueError):
             return None
         return found if math.isfinite(sum(found)) else None
@@ -169,6 +177,7 @@ class Reader(NamedTuple):
     findings: Findings
 
     def name(self, attribute: str) -> str:
+        """A text that is not empty; empty with a finding where there is none."""
         text = self.element.get(attribute)
         if not text:
             self._error(f"has no {attribute!r}" if text is None else f"has an empty {attribute!r}")

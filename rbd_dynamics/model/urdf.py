@@ -30,6 +30,7 @@ ROOT_JOINT = "root_joint"
 WORLD_LINK = ""
 
 Array = NDArray[np.float64]
+ZERO: Array = np.zeros(1)
 
 _WITH_AXIS: dict[str, type[kinds.Revolute | kinds.Prismatic | kinds.Planar]] = {
     "revolute": kinds.Revolute,
@@ -208,14 +209,14 @@ def _locks(
     found: dict[str, Array] = {}
     for joint in description.joints:
         if joint.type == "fixed":
-            found[joint.name] = np.zeros(1)
+            found[joint.name] = ZERO
         elif joint.name in locked:
             found[joint.name] = _position(joint, locked[joint.name])
         elif kept is not None and joint.name not in kept and joint.name not in mimics:
             found[joint.name] = _kind(joint).neutral()
     for name, mimic in mimics.items():
         if mimic.leader in found or mimic.multiplier == 0.0:
-            leader = found.get(mimic.leader, np.zeros(1))
+            leader = found.get(mimic.leader, ZERO)
             found[name] = mimic.multiplier * leader + mimic.offset
     return found
 
@@ -290,7 +291,7 @@ class _Mover:
 @dataclass
 class _Merged:
     movers: dict[str, _Mover]  # by joint name, depth first
-    frames: list[tuple[str | None, Frame]]  # (joint that moves it, frame with its body still open)
+    frames: list[tuple[str | None, str, Transform, Literal["link", "joint"]]]  # joint that moves it, name, placement
     fixed_inertia: RigidInertia
 
 
@@ -304,26 +305,34 @@ def _merge(description: Description, locks: Mapping[str, Array]) -> _Merged:
     ]
     while waiting:
         joint, carrier, link_pose = waiting.pop()
-        pose = link_pose @ joint.origin
+        pose = _joined(link_pose, joint.origin)
         if joint.name not in locks:
-            merged.movers[joint.name] = _Mover(joint, carrier, _flat(pose))
+            merged.movers[joint.name] = _Mover(joint, carrier, pose)
             carrier, pose = joint.name, IDENTITY
         elif joint.type != "fixed":
-            pose = pose @ _kind(joint).transform([float(x) for x in locks[joint.name]])
-        pose = _flat(pose)
+            pose = _flat(link_pose @ joint.origin @ _kind(joint).transform([float(x) for x in locks[joint.name]]))
         if joint.name:
-            merged.frames.append((carrier, Frame(joint.name, WORLD, placement=pose, element="joint")))
-        pose = _flat(pose @ joint.child_origin)
-        merged.frames.append((carrier, Frame(joint.child, WORLD, placement=pose, element="link")))
+            merged.frames.append((carrier, joint.name, pose, "joint"))
+        pose = _joined(pose, joint.child_origin)
+        merged.frames.append((carrier, joint.child, pose, "link"))
         inertial = inertials[joint.child]
         if inertial is not None:
             load = inertial.inertia if pose == IDENTITY else inertial.inertia.to_parent(pose)
             if carrier is None:
                 merged.fixed_inertia = merged.fixed_inertia + load
             else:
-                merged.movers[carrier].inertia = merged.movers[carrier].inertia + load
-        waiting.extend((child, carrier, pose) for child in reversed(on_link.get(joint.child, [])))
+                mover = merged.movers[carrier]
+                mover.inertia = mover.inertia + load
+        if joint.child in on_link:
+            waiting += [(child, carrier, pose) for child in reversed(on_link[joint.child])]
     return merged
+
+
+def _joined(pose: Transform, inner: Transform) -> Transform:
+    """The pose of what has the pose `inner` in a frame, with one rotation matrix at most."""
+    if pose == IDENTITY:  # nearly always
+        return _flat(inner)
+    return _flat(pose if inner == IDENTITY else pose @ inner)
 
 
 def _flat(pose: Transform) -> Transform:
@@ -389,8 +398,10 @@ def _assemble(
         name=description.name,
         bodies=tuple(map(body, order)),
         frames=tuple(
-            Frame(frame.name, index.get(carrier, WORLD), placement=frame.placement, element=frame.element)
-            for carrier, frame in merged.frames
+            [
+                Frame(name, index.get(carrier, WORLD), placement=pose, element=element)
+                for carrier, name, pose, element in merged.frames
+            ]
         ),
         gravity=gravity,
         base="floating" if description.joints[0].name in movers else "fixed",

@@ -40,8 +40,8 @@ class RigidInertia(NamedTuple):
     @classmethod
     def from_com(cls, mass: Scalar, com: Vec3, rotational_at_com: Sym3) -> RigidInertia:
         """The inertia of a body from that about its centre of mass (parallel-axis theorem)."""
-        shift = tuple(mass * entry for entry in _point_inertia(com, com))
-        return cls(mass, scale3(mass, com), tuple(a + b for a, b in zip(rotational_at_com, shift)))
+        shift = [mass * entry for entry in _point_inertia(com, com)]
+        return cls(mass, scale3(mass, com), tuple([a + b for a, b in zip(rotational_at_com, shift)]))
 
     @property
     def parameters(self) -> tuple[Scalar, ...]:
@@ -56,7 +56,7 @@ class RigidInertia(NamedTuple):
         return RigidInertia(
             self.mass + other.mass,
             add3(self.moment, other.moment),
-            tuple(a + b for a, b in zip(self.rotational, other.rotational)),
+            tuple([a + b for a, b in zip(self.rotational, other.rotational)]),
         )
 
     def __mul__(self, twist: Vec6) -> Vec6:  # type: ignore[override]
@@ -75,7 +75,7 @@ class RigidInertia(NamedTuple):
         shifted = add3(scale3(self.mass, t.p), moment)
         # J' = J + [p]^T[h] + [h]^T[p] + m [p]^T[p], gathered as one product with p
         shift = _point_inertia(t.p, add3(moment, shifted))
-        return RigidInertia(self.mass, shifted, tuple(j + s for j, s in zip(rotational, shift)))
+        return RigidInertia(self.mass, shifted, tuple([j + s for j, s in zip(rotational, shift)]))
 
     def to_child(self, t: Transform) -> RigidInertia:
         """Ad*_T I Ad_T: an inertia seen in the parent frame, expressed in the child frame."""

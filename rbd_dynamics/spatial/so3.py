@@ -91,9 +91,9 @@ def mat_to_sym(m: Mat3) -> Sym3:
 def rotate_sym(r: Mat3, s: Sym3) -> Sym3:
     """R S R^T for a symmetric S."""
     left = matmul(r, sym_to_mat(s))
-    rows = (left[0:3], left[3:6], left[6:9])
-    r_rows = (r[0:3], r[3:6], r[6:9])
-    return tuple(dot3(rows[i], r_rows[j]) for i in range(3) for j in range(i, 3))
+    x, y, z = r[0:3], r[3:6], r[6:9]
+    first, second, third = left[0:3], left[3:6], left[6:9]
+    return dot3(first, x), dot3(first, y), dot3(first, z), dot3(second, y), dot3(second, z), dot3(third, z)
 
 
 def rotation_about(axis: Vec3, angle: Scalar) -> Mat3:

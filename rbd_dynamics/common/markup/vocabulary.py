@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import xml.etree.ElementTree as ET
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -183,34 +184,44 @@ def unused(root: ET.Element, vocabulary: Vocabulary, *, version: str = "", but: 
         kind = known.get((path, attribute))
         if kind is None:
             kind = _Kind.of(vocabulary, path, attribute, text, version)
-            if kind.row is None or not kind.row.neutral:
+            if not kind.depends_on_text:
                 known[path, attribute] = kind
         return kind
 
-    found: dict[_Kind, list[ET.Element]] = {}
-    waiting = [(root, vocabulary.sort(version, own, vocabulary.name(root.tag.removeprefix(own))))]
-    for element, sort in waiting:  # grows meanwhile
-        kind = sort.kind
-        if kind is None:
-            kind = kind_of(sort.path, "", element.text or "")
-            if kind.row is None or not kind.row.neutral:
-                sort.kind = kind
+    def is_used(kind: _Kind, element: ET.Element) -> bool:
         if kind.use != "used":
-            found.setdefault(kind, []).append(element)
+            found[kind].append(element)
+        return kind.use == "used"
+
+    found: dict[_Kind, list[ET.Element]] = defaultdict(list)
+    waiting = [(vocabulary.sort(version, own, vocabulary.name(root.tag.removeprefix(own))), [root])]
+    for sort, elements in waiting:  # grows meanwhile
+        if sort.kind is None:
+            kind = kind_of(sort.path, "", elements[0].text or "")
+            sort.kind = None if kind.depends_on_text else kind
+        if sort.kind is None:
+            used = [element for element in elements if is_used(kind_of(sort.path, "", element.text or ""), element)]
+        elif sort.kind.use == "used":
+            used = elements
+        else:
+            found[sort.kind] += elements
             continue
-        keys = tuple(element.attrib)
-        if keys not in sort.used:
+        for keys in {tuple(element.attrib) for element in used}.difference(sort.used):
             always = True
-            for key, value in element.attrib.items():
-                kind = kind_of(sort.path, vocabulary.name(key), value)
-                always = always and kind.use == "used" and kind.row is not None and not kind.row.neutral
-                if kind.use != "used":
-                    found.setdefault(kind, []).append(element)
+            for element in used:
+                for key, value in element.attrib.items() if tuple(element.attrib) == keys else ():
+                    kind = kind_of(sort.path, vocabulary.name(key), value)
+                    always = is_used(kind, element) and always and not kind.depends_on_text
             if always:
                 sort.add_used(keys)
-        for child in element:
-            if not but or child not in but:
-                waiting.append((child, sort.inside.get(child.tag) or sort.inner(child.tag, vocabulary, own)))
+        inside: dict[str, list[ET.Element]] = defaultdict(list)
+        for element in used:
+            for child in element:
+                inside[child.tag].append(child)
+        for tag, children in inside.items():
+            looked_at = [child for child in children if child not in but] if but else children
+            if looked_at:
+                waiting.append((sort.inside.get(tag) or sort.inner(tag, vocabulary, own), looked_at))
     return Unused(root, vocabulary, found)
 
 
@@ -326,6 +337,11 @@ class _Kind(NamedTuple):
         if row.use in ("used", "converted") or any(_is_same(text, other) for other in row.neutral):
             return cls("used", path[-1:], attribute, row)
         return cls("aside" if row.use == "aside" else "left out", path[-1:], attribute, row)
+
+    @property
+    def depends_on_text(self) -> bool:
+        """Whether another text would make another kind of it."""
+        return self.row is not None and bool(self.row.neutral)
 
     @property
     def name(self) -> str:

@@ -13,6 +13,7 @@ from rbd_dynamics.model.elements import Number, Reader, local_tag
 from rbd_dynamics.model.errors import Findings, ModelError
 
 _NUMBERS = {"gear_ratio": "gear_ratio", "stiffness": "drive_stiffness", "damping": "drive_damping"}
+_ATTRIBUTES = frozenset({*_NUMBERS.values(), "rotor_axis", "rotor_frame"})
 RECENT = 20  # findings, of the same joint
 ROTORS = ("rotor_inertia", "rotorInertia", "motorInertia")
 _KINDS = ("revolute", "continuous", "prismatic")
@@ -82,7 +83,7 @@ def read_drive(
 
 
 def _told(element: ET.Element | None, kind: str, where: str, findings: Findings) -> Drive | None:
-    given = set() if element is None else set(element.keys()) & {*_NUMBERS.values(), "rotor_axis", "rotor_frame"}
+    given = set() if element is None else _ATTRIBUTES.intersection(element.attrib)
     if element is None or not given:
         return None
     if kind not in _KINDS:

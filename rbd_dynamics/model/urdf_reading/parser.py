@@ -12,7 +12,7 @@ import re
 import xml.etree.ElementTree as ET
 from typing import NamedTuple
 
-from rbd_dynamics.model.elements import Number, Numbers, Reader, local_tag
+from rbd_dynamics.model.elements import Number, Numbers, Reader, local_tag, name_of
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.urdf_reading.versions import quaternion_rotation
 from rbd_dynamics.spatial.so3 import Mat3, Sym3, Vec3
@@ -23,6 +23,7 @@ INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 ROUNDED_ANGLE, COMPUTED_ANGLE = 1e-11, 4e-15
 #: from so many digits on, an angle is written as exactly as a float is
 EXACT_DIGITS = 16
+QUARTER = math.pi / 2
 
 _ZERO, _BOUND, _NONE = Number(default="0"), Number(default="0", infinite=True), Number(default="inf", infinite=True)
 _ORIGIN = Numbers(xyz=Number(3, "0 0 0"), rpy=Number(3, "0 0 0"))
@@ -41,6 +42,9 @@ class Origin(NamedTuple):
     xyz: Vec3 = (0.0, 0.0, 0.0)
     rpy: Vec3 = (0.0, 0.0, 0.0)
     turned: Mat3 | None = None
+
+
+NO_ORIGIN = Origin()
 
 
 class InertialElement(NamedTuple):
@@ -70,7 +74,9 @@ class Parts:
         self._further: list[str] = []
         self._where, self._findings, self._version = where, findings, version
         for child in element:
-            tag = local_tag(child)
+            tag = child.tag
+            if tag[0] == "{":
+                tag = local_tag(child)
             if tag in self._first:
                 self._further.append(tag)
             else:
@@ -78,7 +84,7 @@ class Parts:
 
     def get(self, tag: str) -> ET.Element | None:
         """The first of that tag, or None; more than one is worth a warning."""
-        if tag in self._further:
+        if self._further and tag in self._further:
             count = 1 + self._further.count(tag)
             self._findings.warning(self._where, f"has {count} <{tag}> elements", "the first counts")
             self._further = [other for other in self._further if other != tag]
@@ -86,7 +92,7 @@ class Parts:
 
     def numbers(self, tag: str, expected: Numbers) -> list[float] | None:
         """Those in attributes of the first of that tag, or None."""
-        element = self.get(tag)
+        element = self.get(tag) if self._further else self._first.get(tag)
         if element is None:
             return None
         return expected.finite(element) or Reader(element, self._where, self._findings).numbers(expected)
@@ -97,22 +103,24 @@ class Parts:
         if element is None:
             self._findings.error(self._where, f"has no <{tag}>")
             return ""
-        return Reader(element, self._where, self._findings).name(attribute)
+        return name_of(element, attribute, self._where, self._findings)
 
     def origin(self) -> Origin:
         """The placement that <origin> gives; identity where there is none."""
         found = self.numbers("origin", _ORIGIN)
         if found is None:
-            return Origin()
+            return NO_ORIGIN
         x, y, z, *angles = found
-        turned = quaternion_rotation(self._first["origin"], self._version, self._where, self._findings)
+        xyz = x + 0.0, y + 0.0, z + 0.0  # no -0.0
+        element = self._first["origin"]
+        turned = quaternion_rotation(element, self._version, self._where, self._findings)
         if turned is not None:
-            return Origin((x, y, z), turned=turned)
+            return Origin(xyz, turned=turned)
         if not any(angles):
-            return Origin((x, y, z))
-        words = self._first["origin"].get("rpy", "").split()
+            return Origin(xyz)
+        words = element.get("rpy", "").split()
         roll, pitch, yaw = map(_as_meant, angles, words) if len(words) == 3 else angles
-        return Origin((x, y, z), (roll, pitch, yaw))
+        return Origin(xyz, (roll, pitch, yaw))
 
 
 def read_inertial(parts: Parts, where: str, findings: Findings, version: str) -> InertialElement | None:
@@ -151,18 +159,15 @@ def read_mimic(parts: Parts) -> MimicElement | None:
     return None if found is None else MimicElement(parts.name("mimic", "joint"), *found)
 
 
-def read_ends(parts: Parts) -> dict[str, str]:
-    """The names of parent and child, empty with a finding where there is none."""
-    return {tag: parts.name(tag, "link") for tag in ("parent", "child")}
-
-
 def _as_meant(angle: float, word: str) -> float:
     """Quarter turns that a file rounds, such as 1.57079632679, made exact, unless it has as many digits as a float.
 
     It moves nothing by more than 1e-11 rad, and the zeros it gives make specialised code up to a
     third shorter.
     """
-    exact = round(angle / (math.pi / 2)) * (math.pi / 2) if math.isfinite(angle) else angle
+    if angle == 0.0:
+        return angle
+    exact = round(angle / QUARTER) * QUARTER if math.isfinite(angle) else angle
     off = abs(angle - exact)
     if off > ROUNDED_ANGLE or off == 0.0:
         return angle

@@ -34,7 +34,7 @@ def version_of(robot: ET.Element, findings: Findings) -> str:
 
 def quaternion_rotation(origin: ET.Element | None, version: str, where: str, findings: Findings) -> Mat3 | None:
     """The rotation of `quat_xyzw`; None where there is none, or where the version does not have it."""
-    if origin is None or "quat_xyzw" not in origin.keys() or version < WITH_QUATERNIONS:
+    if version < WITH_QUATERNIONS or origin is None or "quat_xyzw" not in origin.keys():
         return None
     if "rpy" in origin.keys():
         findings.error(where, "<origin> has rpy and quat_xyzw", "give one of them")
@@ -53,12 +53,16 @@ def acceleration_limits(limit: ET.Element, version: str, where: str, findings: F
 
     Drake's drake:acceleration counts in every version.
     """
+    given: dict[str, str] = {}
+    for attribute in limit.attrib:
+        if attribute in _SINCE_1_2 and version >= WITH_ACCELERATIONS:
+            given[attribute] = attribute
+        elif attribute[0] == "{" and "drake" in attribute and attribute.endswith("}acceleration"):
+            given.setdefault("acceleration", attribute)
+    if not given:
+        return {}
     found: dict[str, float] = {}
     reader = Reader(limit, where, findings)
-    given = {key: key for key in _SINCE_1_2 if key in limit.keys() and version >= WITH_ACCELERATIONS}
-    for attribute in limit.keys():
-        if "drake" in attribute and attribute.endswith("}acceleration"):
-            given.setdefault("acceleration", attribute)
     for key, attribute in given.items():
         found[key] = reader.number(attribute, _MAGNITUDE)
         if found[key] < 0.0:
