@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process that judges files, which may hang it or end it: peers are written in C.
 
-What hangs or ends a process that has judged others before is judged once more by a fresh one: after an `<attach>` that
-it refuses, MuJoCo 4.0 hangs at the next file that has one.
+What hangs or ends a process that has judged others before is judged once more by a fresh one.
 """
 
 from __future__ import annotations
@@ -41,6 +40,12 @@ class Worker:
         self._process: Any = None
 
     def judge(self, file: ModelFile) -> Verdict:
+        verdict = self._verdict(file)
+        if verdict.kind.startswith("refused") and b"<attach" in file.path.read_bytes():
+            self.end()  # MuJoCo 4.0 would hang at the next file that has one
+        return verdict
+
+    def _verdict(self, file: ModelFile) -> Verdict:
         if self._process is not None:
             verdict = self._judged(file, SECONDS_USED)
             if verdict.kind != "ended":

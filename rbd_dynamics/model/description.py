@@ -256,9 +256,7 @@ def _limits(parts: Parts, kind: str, version: str, where: str, findings: Finding
     _check_not_negative(limit.effort, element, "effort", where, findings)
     accelerations = acceleration_limits(element, version, where, findings)
     further = {key: _or_none(value) for key, value in accelerations.items()} if accelerations else {}
-    return Limits(
-        lower=lower, upper=upper, velocity=_or_none(limit.velocity), effort=_or_none(limit.effort), **further
-    )
+    return Limits(lower=lower, upper=upper, velocity=_or_none(limit.velocity), effort=_or_none(limit.effort), **further)
 
 
 def _or_none(limit: float) -> float:

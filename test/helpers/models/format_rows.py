@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import xml.etree.ElementTree as ET
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -105,16 +105,16 @@ def cases(format_: str) -> Iterator[tuple[Key, Path, list[tuple[int, str]]]]:
                 yield key, path, where
 
 
-def written(folder: Path) -> int:
-    """Write a file for each row into folders of the formats. Returns their number."""
-    count, seen = 0, set()
-    for format_ in FORMATS:
+def written(folder: Path, formats: Iterable[str] = tuple(FORMATS)) -> dict[Path, Key]:
+    """Write a file for each row into folders of the formats. Returns what each file is without."""
+    found: dict[Path, Key] = {}
+    for format_ in formats:
+        seen = set()
         shutil.copytree(FILES / format_, folder / format_)
         for key, path, where in cases(format_):
             if key not in seen:
                 seen.add(key)
-                count += 1
-                ET.ElementTree(without(path, where)).write(
-                    folder / format_ / f"{path.stem}_without_{count}{path.suffix}"
-                )
-    return count
+                file = folder / format_ / f"{path.stem}_without_{len(found)}{path.suffix}"
+                ET.ElementTree(without(path, where)).write(file)
+                found[file] = key
+    return found
