@@ -13,7 +13,7 @@ from typing import Any
 
 from rbd_dynamics.common.excerpt import shortened
 from rbd_dynamics.common.extras import needed
-from rbd_dynamics.common.markup.vocabulary import remarks
+from rbd_dynamics.common.markup.unused import remarks
 from rbd_dynamics.formats.mjcf_vocabulary import MJCF
 from rbd_dynamics.formats.source import Source, read_file
 from rbd_dynamics.model.elements import parse_text, report

@@ -62,13 +62,13 @@ class Inertial:
         return RigidInertia.from_com(self.mass, self.com, self.rotational)
 
 
-@dataclass(frozen=True)
+@dataclass
 class LinkDescription:
     name: str
     inertial: Inertial | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class JointDescription:
     """A joint as a file has it. Beyond URDF: a `kind` where `type` says too little, a pose of the child link."""
 

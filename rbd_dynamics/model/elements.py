@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rbd_dynamics.common.excerpt import excerpt, listed
-from rbd_dynamics.common.markup.vocabulary import Remark
+from rbd_dynamics.common.markup.unused import Remark
 from rbd_dynamics.common.markup.xml_text import BEFORE_XML, HasDoctype, Parsed, parsed
 from rbd_dynamics.model.errors import Findings
 

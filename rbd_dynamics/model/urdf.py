@@ -330,9 +330,12 @@ def _merge(description: Description, locks: Mapping[str, Array]) -> _Merged:
 
 def _joined(pose: Transform, inner: Transform) -> Transform:
     """The pose of what has the pose `inner` in a frame, with one rotation matrix at most."""
-    if pose == IDENTITY:  # nearly always
-        return _flat(inner)
-    return _flat(pose if inner == IDENTITY else pose @ inner)
+    if inner is IDENTITY:  # nearly always, it or the other
+        return _flat(pose)
+    if pose is not IDENTITY:
+        return _flat(pose @ inner)
+    x, y, z = inner.p
+    return _flat(Transform(inner.factors, (x + 0.0, y + 0.0, z + 0.0)))  # no -0.0
 
 
 def _flat(pose: Transform) -> Transform:

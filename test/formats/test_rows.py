@@ -18,7 +18,7 @@ import pytest
 from helpers.models.format_rows import FILES, FORMATS, Key, cases, document, documents, keys, places, without, written
 
 import rbd_dynamics as rbd
-from rbd_dynamics.common.markup.vocabulary import remarks
+from rbd_dynamics.common.markup.unused import remarks
 from rbd_dynamics.formats.shapes import shapes_of
 from rbd_dynamics.formats.source import read_source
 from rbd_dynamics.model.errors import Findings

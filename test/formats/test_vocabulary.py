@@ -7,7 +7,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from rbd_dynamics.common.markup.vocabulary import Row, Vocabulary, markdown, remarks
+from rbd_dynamics.common.markup.unused import remarks
+from rbd_dynamics.common.markup.vocabulary import Row, Vocabulary, markdown
 from rbd_dynamics.model.elements import report
 from rbd_dynamics.model.errors import Findings
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a format's elements and attributes are called, what its reader makes of each, and what a file has besides.
+"""What a format's elements and attributes are called, and what its reader makes of each.
 
-A format has one table, a `Vocabulary` of `Row`s: its reader reports what it leaves out by it (`remarks`), and
+A format has one table, a `Vocabulary` of `Row`s: its reader reports what it leaves out by it (`unused.remarks`), and
 its page in the documentation is written from it (`markdown`).
 """
 
@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import xml.etree.ElementTree as ET
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
-from xml.parsers import expat
 
-from rbd_dynamics.common.excerpt import LONGEST, close_names, shortened
-from rbd_dynamics.common.markup.xml_text import BEFORE_XML, HasDoctype, parsed
+from rbd_dynamics.common.excerpt import close_names
 
 #: used: as the format says. converted: as something else that does the same. left out: acts on how the robot moves, and
 #: not here; a defect. aside: shows, senses or commands, has no bearing on the dynamics; a note.
@@ -97,15 +93,15 @@ class Vocabulary:
             return local
         return f"{next((prefix for prefix, part in self.prefixes.items() if part in uri), 'other')}:{local}"
 
-    def sort(self, version: str, own: str, name: str) -> _Sort:
+    def sort(self, version: str, own: str, name: str) -> Sort:
         """What files of that version and namespace, whose root has that name, have told so far of their elements."""
         if len(self._seen) > MOST_SORTS:  # a file may have any elements
             self._sorts.clear()
             self._seen.clear()
-        return self._sorts.setdefault((version, own, name), _Sort((name,), self._seen))
+        return self._sorts.setdefault((version, own, name), Sort((name,), self._seen))
 
     @cached_property
-    def _sorts(self) -> dict[tuple[str, str, str], _Sort]:
+    def _sorts(self) -> dict[tuple[str, str, str], Sort]:
         return {}
 
     @cached_property
@@ -128,171 +124,30 @@ class Vocabulary:
         return max(len(path) for path, _ in self._index)
 
 
-@dataclass(frozen=True)
-class Remark:
-    """Something that a file has and the reader does not use, wherever the file has it.
-
-    use: "unknown" is what the format does not know; the others as in `Use`.
-    name: `<tag>`, or `attribute of <tag>`.
-    places: the path of each, as in `model[arm]/link[hand]/inertial`; lines: the line of each, where they are known.
-    """
-
-    use: Literal["unknown", "left out", "aside"]
-    name: str
-    message: str
-    hint: str
-    places: tuple[str, ...]
-    lines: tuple[int, ...] = ()
-
-    @property
-    def where(self) -> str:
-        """All lines, or all paths, but for what is aside: there the first."""
-        first, times = self.places[0], len(self.places)
-        if self.use == "aside" and times > 1:
-            return f"{f'line {self.lines[0]}, ' if self.lines else ''}{first} (the first of {times})"
-        if not self.lines:
-            return ", ".join(self.places)
-        numbers = ", ".join(map(str, self.lines))
-        return f"line {numbers}, {first}" if times == 1 else f"lines {numbers} (the first: {first})"
-
-
-def remarks(
-    root: ET.Element,
-    vocabulary: Vocabulary,
-    *,
-    content: str | bytes | None = None,
-    version: str = "",
-    but: Collection[ET.Element] = (),
-) -> list[Remark]:
-    """What a parsed file has and its reader does not use, each kind of it once, in the order of the file.
-
-    Parameters:
-        root: as it was parsed, with nothing added or removed.
-        content: the text that it was parsed from: then the remarks have lines.
-        version: of the format, that the file says it has: what is gone since is unknown to it.
-        but: elements that are not looked at, with what is in them.
-    """
-    return unused(root, vocabulary, version=version, but=but).remarks(content)
-
-
-def unused(root: ET.Element, vocabulary: Vocabulary, *, version: str = "", but: Collection[ET.Element] = ()) -> Unused:
-    """The elements that `remarks` tells of, in a fraction of the time: their paths and lines are found later."""
-    own = root.tag[: root.tag.find("}") + 1]  # a namespace that all of the file is in
-    known: dict[tuple[Path, str], _Kind] = {}
-
-    def kind_of(path: Path, attribute: str, text: str) -> _Kind:
-        kind = known.get((path, attribute))
-        if kind is None:
-            kind = _Kind.of(vocabulary, path, attribute, text, version)
-            if not kind.depends_on_text:
-                known[path, attribute] = kind
-        return kind
-
-    def is_used(kind: _Kind, element: ET.Element) -> bool:
-        if kind.use != "used":
-            found[kind].append(element)
-        return kind.use == "used"
-
-    found: dict[_Kind, list[ET.Element]] = defaultdict(list)
-    waiting = [(vocabulary.sort(version, own, vocabulary.name(root.tag.removeprefix(own))), [root])]
-    for sort, elements in waiting:  # grows meanwhile
-        if sort.kind is None:
-            kind = kind_of(sort.path, "", elements[0].text or "")
-            sort.kind = None if kind.depends_on_text else kind
-        if sort.kind is None:
-            used = [element for element in elements if is_used(kind_of(sort.path, "", element.text or ""), element)]
-        elif sort.kind.use == "used":
-            used = elements
-        else:
-            found[sort.kind] += elements
-            continue
-        for keys in {tuple(element.attrib) for element in used}.difference(sort.used):
-            always = True
-            for element in used:
-                for key, value in element.attrib.items() if tuple(element.attrib) == keys else ():
-                    kind = kind_of(sort.path, vocabulary.name(key), value)
-                    always = is_used(kind, element) and always and not kind.depends_on_text
-            if always:
-                sort.add_used(keys)
-        inside: dict[str, list[ET.Element]] = defaultdict(list)
-        for element in used:
-            for child in element:
-                inside[child.tag].append(child)
-        for tag, children in inside.items():
-            looked_at = [child for child in children if child not in but] if but else children
-            if looked_at:
-                waiting.append((sort.inside.get(tag) or sort.inner(tag, vocabulary, own), looked_at))
-    return Unused(root, vocabulary, found)
-
-
-class Unused(NamedTuple):
-    """What a file has and its reader does not use: elements, or such with an attribute, by what they are."""
-
-    root: ET.Element
-    vocabulary: Vocabulary
-    found: Mapping[_Kind, Sequence[ET.Element]]
-
-    @property
-    def is_aside(self) -> bool:
-        """Whether nothing of it acts on how the robot moves."""
-        return all(kind.use == "aside" for kind in self.found)
-
-    def remarks(self, content: str | bytes | None = None) -> list[Remark]:
-        """Each kind of it once, in the order of the file; with lines where the text that was parsed is given."""
-        if not self.found:
-            return []
-        order = {element: k for k, element in enumerate(self.root.iter())}
-        above = {child: element for element in order for child in element}
-        lines = [] if content is None else _lines(content)
-        told: list[tuple[int, int, Remark]] = []
-        for kind, elements in self.found.items():
-            assert kind.use != "used"
-            places = sorted(elements, key=order.__getitem__)
-            remark = Remark(
-                kind.use,
-                kind.name,
-                *kind.said(self.vocabulary),
-                tuple(self._path(place, above) for place in places),
-                tuple(lines[order[place]] for place in places) if lines else (),
-            )
-            names = [self.vocabulary.name(key) for key in places[0].attrib]
-            told.append((order[places[0]], names.index(kind.attribute) if kind.attribute else -1, remark))
-        return [remark for *_, remark in sorted(told, key=lambda each: each[:2])]
-
-    def _path(self, element: ET.Element, above: Mapping[ET.Element, ET.Element]) -> str:
-        own = self.root.tag[: self.root.tag.find("}") + 1]
-        parts: list[str] = []
-        place: ET.Element | None = element
-        while place is not None:
-            name = place.get("name", "")
-            tag = self.vocabulary.name(place.tag.removeprefix(own))
-            parts.append(tag + f"[{shortened(name, LONGEST)}]" * bool(name))
-            place = above.get(place)
-        return "/".join(reversed(parts))
-
-
-class _Sort:
+class Sort:
     """Elements at one path: what they are, where that does not depend on their text, and what may be in them.
 
-    used: names of attributes, together, that are all used whatever their values are.
+    unused: of names of attributes, together, those kinds that are not used, where values do not matter.
     """
 
     def __init__(self, path: Path, seen: list[None]) -> None:
         self.path = path
-        self.kind: _Kind | None = None
-        self.used: set[tuple[str, ...]] = set()
-        self.inside: dict[str, _Sort] = {}
+        self.kind: Kind | None = None
+        self.unused: dict[tuple[str, ...], tuple[Kind, ...]] = {}
+        self.inside: dict[str, Sort] = {}
         self._seen = seen
         seen.append(None)
 
-    def add_used(self, keys: tuple[str, ...]) -> None:
-        self.used.add(keys)
+    def remember(self, keys: tuple[str, ...], kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
+        """Have `kinds` for these names from now on."""
+        self.unused[keys] = kinds
         self._seen.append(None)
+        return kinds
 
-    def inner(self, tag: str, vocabulary: Vocabulary, own: str) -> _Sort:
+    def inner(self, tag: str, vocabulary: Vocabulary, own: str) -> Sort:
         """The sort of an element in one of this sort, from now on in `inside`. own: the namespace of the file."""
         path = (*self.path, vocabulary.name(tag.removeprefix(own)))
-        found = self.inside[tag] = _Sort(path, self._seen)
+        found = self.inside[tag] = Sort(path, self._seen)
         return found
 
 
@@ -314,7 +169,7 @@ def markdown(vocabulary: Vocabulary) -> str:
 _SAYS = {"left out": "is left out", "aside": "has no bearing on the dynamics, it is left out"}
 
 
-class _Kind(NamedTuple):
+class Kind(NamedTuple):
     """One kind of thing that a file has."""
 
     use: Literal["used", "unknown", "left out", "aside"]
@@ -323,7 +178,7 @@ class _Kind(NamedTuple):
     row: Row | None
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary, path: Path, attribute: str, text: str, version: str) -> _Kind:
+    def of(cls, vocabulary: Vocabulary, path: Path, attribute: str, text: str, version: str) -> Kind:
         row = vocabulary.row(path, attribute)
         if row is None and not attribute and not _suggestion(vocabulary, path, ""):
             row = vocabulary.open_row(path)
@@ -394,25 +249,3 @@ def _value(word: str) -> float:
 
 def _ends_with(path: Path, end: Path) -> bool:
     return len(end) <= len(path) and path[len(path) - len(end) :] == end
-
-
-def _lines(content: str | bytes) -> list[int]:
-    """The line that each element begins on, in the order of the text; none where it cannot be told."""
-    try:
-        return _starts(content)
-    except (expat.ExpatError, ValueError):
-        pass
-    try:  # of what only tinyxml2 reads
-        return _starts(parsed(content).content)
-    except (HasDoctype, ET.ParseError, expat.ExpatError, ValueError, LookupError):
-        return []
-
-
-def _starts(content: str | bytes) -> list[int]:
-    clean = content.lstrip(BEFORE_XML) if isinstance(content, str) else content
-    above = content[: len(content) - len(clean)].count("\n") if isinstance(content, str) else 0
-    parser = expat.ParserCreate("utf-8" if isinstance(clean, str) else None)
-    found: list[int] = []
-    parser.StartElementHandler = lambda *_: found.append(above + parser.CurrentLineNumber)
-    parser.Parse(clean, True)
-    return found

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Collection
 
 from rbd_dynamics.common.excerpt import excerpt
-from rbd_dynamics.common.markup.vocabulary import remarks
+from rbd_dynamics.common.markup.unused import remarks
 from rbd_dynamics.formats.sdf.frames import WORLD
 from rbd_dynamics.formats.sdf_vocabulary import ROOTS, SDF
 from rbd_dynamics.formats.source import Source

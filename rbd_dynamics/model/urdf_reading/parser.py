@@ -111,16 +111,15 @@ class Parts:
         if found is None:
             return NO_ORIGIN
         x, y, z, *angles = found
-        xyz = x + 0.0, y + 0.0, z + 0.0  # no -0.0
         element = self._first["origin"]
         turned = quaternion_rotation(element, self._version, self._where, self._findings)
         if turned is not None:
-            return Origin(xyz, turned=turned)
+            return Origin((x, y, z), turned=turned)
         if not any(angles):
-            return Origin(xyz)
+            return Origin((x, y, z))
         words = element.get("rpy", "").split()
         roll, pitch, yaw = map(_as_meant, angles, words) if len(words) == 3 else angles
-        return Origin(xyz, (roll, pitch, yaw))
+        return Origin((x, y, z), (roll, pitch, yaw))
 
 
 def read_inertial(parts: Parts, where: str, findings: Findings, version: str) -> InertialElement | None:

@@ -34,9 +34,9 @@ def version_of(robot: ET.Element, findings: Findings) -> str:
 
 def quaternion_rotation(origin: ET.Element | None, version: str, where: str, findings: Findings) -> Mat3 | None:
     """The rotation of `quat_xyzw`; None where there is none, or where the version does not have it."""
-    if version < WITH_QUATERNIONS or origin is None or "quat_xyzw" not in origin.keys():
+    if version < WITH_QUATERNIONS or origin is None or "quat_xyzw" not in origin.attrib:
         return None
-    if "rpy" in origin.keys():
+    if "rpy" in origin.attrib:
         findings.error(where, "<origin> has rpy and quat_xyzw", "give one of them")
         return None
     x, y, z, w = map(float, Reader(origin, where, findings).words("quat_xyzw", _QUATERNION).split())
@@ -74,7 +74,7 @@ def acceleration_limits(limit: ET.Element, version: str, where: str, findings: F
 
 def check_range(limit: ET.Element, kind: str, version: str, where: str, findings: Findings) -> None:
     """What a <limit> says of the range of positions, or does not say though it should."""
-    missing = [key for key in ("lower", "upper") if key not in limit.keys()]
+    missing = [key for key in ("lower", "upper") if key not in limit.attrib]
     if kind in ("revolute", "prismatic"):
         if missing and version >= WITH_ACCELERATIONS:
             findings.error(where, f"has no {' and no '.join(missing)} in <limit>", f"URDF {version} needs both")

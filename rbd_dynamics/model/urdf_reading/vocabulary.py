@@ -9,7 +9,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
-from rbd_dynamics.common.markup.vocabulary import Row, Use, Vocabulary, unused
+from rbd_dynamics.common.markup.unused import unused
+from rbd_dynamics.common.markup.vocabulary import Row, Use, Vocabulary
 from rbd_dynamics.model.elements import report
 from rbd_dynamics.model.errors import Findings
 
