@@ -7,6 +7,7 @@ it go meanwhile. So a pivot of the mass matrix is at least s^T I s of that one b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,10 +16,11 @@ from rbd_dynamics.model.joints import Continuous, Floating, Prismatic, Revolute
 from rbd_dynamics.model.joints.base import UNLIMITED
 from rbd_dynamics.model.model import WORLD, Body, Joint, Model
 from rbd_dynamics.model.physical_inertia import about_com, is_clearly_physical
-from rbd_dynamics.model.pivots import inertia_matrices
+from rbd_dynamics.model.pivots import SINGULAR, inertia_matrices
 
-#: part of the inertia of all that a joint carries, as far away as it can get, that its own body must have for it
-LEAST = 1e-8
+#: part of the inertia of all that a joint carries, as far away as it can get, that its own body must have for it: what
+#: `SINGULAR` is of pivots, and again for rounding
+LEAST = 2.0 * SINGULAR
 #: rounding of eigenvalues, parts of the largest
 ROUNDING = 1e-13
 #: largest number of a model that is looked at here, in SI units
@@ -42,14 +44,14 @@ def all_inertia_is_felt(model: Model) -> bool:
     own, carried = [0.0] * model.nv, [0.0] * model.nv
     # of a body and what it carries, about any point of it: mass, and bounds of the first and second moment of mass
     sums = [
-        (mass, abs(x) + abs(y) + abs(z), abs(xx) + abs(yy) + abs(zz))
+        (mass, math.hypot(x, y, z), abs(xx) + abs(yy) + abs(zz))
         for mass, x, y, z, xx, _, _, yy, _, zz in (body.inertia.parameters for body in bodies)
     ]
     for index in range(len(bodies) - 1, -1, -1):
         body, (mass, first, second) = bodies[index], sums[index]
         joint = body.joint
         ratio, offset = (joint.mimic.multiplier, joint.mimic.offset) if joint.mimic else (1.0, 0.0)
-        far = abs(ratio) * travel[joint.v_index] + abs(offset) + sum(map(abs, body.placement.p))
+        far = abs(ratio) * travel[joint.v_index] + abs(offset) + math.hypot(*body.placement.p)
         if joint.kind.nv == 6:
             least, most = [eigenvalues[index]] * 6, mass + first + second
         else:
