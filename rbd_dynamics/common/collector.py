@@ -27,6 +27,21 @@ def without_collector() -> Iterator[None]:
         gc.enable()
 
 
+@contextlib.contextmanager
+def with_collector() -> Iterator[None]:
+    """Let it run where `without_collector` has it rest: for what waits for others."""
+    if threading.get_ident() not in _paused:
+        yield
+        return
+    _paused.discard(threading.get_ident())
+    gc.enable()
+    try:
+        yield
+    finally:
+        gc.disable()
+        _paused.add(threading.get_ident())
+
+
 def _after_fork() -> None:
     """A child of another thread does not come back to enable it."""
     if _paused:

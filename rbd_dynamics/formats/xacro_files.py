@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from rbd_dynamics.common.collector import with_collector
 from rbd_dynamics.common.excerpt import close_names, excerpt, shortened
 from rbd_dynamics.common.extras import needed
 from rbd_dynamics.formats.source import Source
@@ -94,9 +95,11 @@ def _run(
     }
     command = [sys.executable, str(_SCRIPT)]
     try:
-        done = subprocess.run(
-            command, input=json.dumps(request), capture_output=True, encoding="utf-8", timeout=2 * SECONDS, check=False
-        )
+        with with_collector():
+            done = subprocess.run(
+                command, input=json.dumps(request), capture_output=True, encoding="utf-8", timeout=2 * SECONDS,
+                check=False,
+            )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise ModelError(f"{source.where}: xacro took more than {2 * SECONDS} s") from None
     if done.returncode:

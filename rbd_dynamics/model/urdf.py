@@ -90,8 +90,8 @@ def load_urdf(
     Raises ModelError, which names the culprit.
     """
     findings = Findings(strict, inertias)
-    description = checked_description(source, findings)
-    model = checked_model(description, findings, base, gravity, joints, locked)
+    with without_collector():
+        model = checked_model(checked_description(source, findings), findings, base, gravity, joints, locked)
     is_text = isinstance(source, str) and source.lstrip().startswith("<")
     return model if is_text else replace(model, source=os.path.abspath(source))
 
