@@ -46,6 +46,7 @@ ODD = (
         + ARM.partition("?>")[2].replace("</robot>", '<sensor:camera a:b="1"/><!-- \u00e9 -->\n</robot>')
     ).encode("latin-1"),
     ARM.replace("</robot>", "<xacro:hand/><!-- \u5173\u8282 --></robot>").encode("gb18030"),
+    ARM.replace("</robot>", "<a::b c='1'd='<&nbsp;&#0;' xmlns:e=''/> ]]> <![CDATA[ <]]>\a</robot f>\0").encode(),
 )
 
 MODEL: dict[str, Any] = {

@@ -14,6 +14,7 @@ from typing import IO, Any, Literal
 from numpy.typing import ArrayLike
 
 from rbd_dynamics.common.collector import without_collector
+from rbd_dynamics.common.excerpt import LONGEST, shortened
 from rbd_dynamics.formats.packages import Packages, folders_of
 from rbd_dynamics.formats.sdf_vocabulary import ROOTS as SDF_ROOTS
 from rbd_dynamics.formats.source import Source, read_source
@@ -187,7 +188,9 @@ def _loaded(
         source = None if model is not None else _path_of(read)  # of several models the file alone does not tell
         return replace(built, base="floating" if sdf.floats else "fixed", source=source)
     if kind != "robot":
-        raise ModelError(f"{read.where} has <{kind}> as its root element, expected <robot>, <sdf> or <mujoco>")
+        raise ModelError(
+            f"{read.where} has <{shortened(kind, LONGEST)}> as its root element, expected <robot>, <sdf> or <mujoco>"
+        )
     description = description_of(root, findings, content=read.content)
     built = _built(description, findings, base or "fixed", EARTH if gravity is None else gravity, **options)
     # with other arguments a xacro would be expanded to other shapes

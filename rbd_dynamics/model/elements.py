@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from rbd_dynamics.common.excerpt import excerpt, listed
+from rbd_dynamics.common.excerpt import LONGEST, excerpt, listed, shortened
 from rbd_dynamics.common.markup.unused import Remark
 from rbd_dynamics.common.markup.xml_text import BEFORE_XML, HasDoctype, Parsed, parsed
 from rbd_dynamics.model.errors import Findings
@@ -48,7 +48,7 @@ def parse_robot(source: str | os.PathLike[str], findings: Findings) -> tuple[ET.
         return None
     root = found.root
     if local_tag(root) != "robot":
-        findings.error(where, f"has <{local_tag(root)}> as its root element, expected <robot>")
+        findings.error(where, f"has <{shortened(local_tag(root), LONGEST)}> as its root element, expected <robot>")
         return None
     return root, found.content
 
@@ -205,7 +205,7 @@ class Reader(NamedTuple):
 
     def _numbers(self, attribute: str, text: str, expected: Number) -> bool:
         words, infinite = text.split(), expected.infinite
-        if len(words) != expected.count:
+        if len(words) != expected.count or not text.isascii():  # other spaces separate nothing for others
             fault = f"is not {expected}"
         elif not all(_NUMBER.fullmatch(word) or (infinite and _INFINITE.fullmatch(word)) for word in words):
             fault = f"is not {expected if infinite or expected.count > 1 else 'a finite number'}"
