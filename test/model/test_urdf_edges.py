@@ -215,9 +215,7 @@ ODDITIES = {
     "a comment with --": lambda text: text.replace("</", "<!-- a -- b --></", 1),
     "a document type": lambda text: "<!DOCTYPE robot>\n" + text,
     "Latin-1": lambda text: text.replace("</", "<!-- \u00e9paule --></", 1),
-    "a null character, where it ends, a document type": lambda text: (
-        "<!DOCTYPE robot SYSTEM 'a>b'>" + text + "\0<robot/>"
-    ),
+    "a null character, where it ends, a document type": lambda text: "<!DOCTYPE r SYSTEM 'a>b'>" + text + "\0<r/>",
     "control characters": lambda text: text.replace("</", "<!-- \a --></", 1),
     "a < in an attribute": lambda text: text.replace("</", "<note text='a<b'/></", 1),
     "a bare &": lambda text: text.replace("</", "<note text='a&nbsp;b&#0;&#xFFFFF0;'/></", 1),
@@ -257,7 +255,7 @@ SPITEFUL = {
     "crossed": "<robot><a:b></robot>",
     "deep": "<robot>" * 100_000,
     "after a null": '<robot name="r"><link name="a">\0</link></robot>',
-    "entity that is not declared": '<!DOCTYPE a [<!ENTITY b "c">]><robot name="r"><link name="a&b;"/><!-- -- --></robot>',
+    "entity that is not declared": '<!DOCTYPE a [<!ENTITY b "c">]><robot name="r"><link name="&b;"/><a::b/></robot>',
 }
 #: of a megabyte each, in which a reader that looks at a place more than once would not come to an end
 LONG = {
