@@ -150,10 +150,14 @@ def drake_of_sdf(path: Path) -> Reading:
     def beside(model: rbd.Model, said: bool) -> tuple[rbd.Model, Dynamics]:
         context = plant.CreateDefaultContext()
         joints = [plant.get_joint(JointIndex(k)) for k in plant.GetJointIndices()]
-        moved = _single_coordinates(model, {joint.name() for joint in joints if joint.num_velocities()})
+        by_name = {joint.name(): joint for joint in joints}  # without the names of nested models
+        moved = _single_coordinates(
+            model,
+            {name for name, joint in by_name.items() if joint.num_velocities()},
+            lambda name: name.split("::")[-1],
+        )
         if any(joint.num_velocities() > 1 for joint in joints):
             raise NotCompared("a joint with several coordinates")
-        by_name = {joint.name(): joint for joint in joints}
         plant.mutable_gravity_field().set_gravity_vector(np.array(model.gravity))
 
         def dynamics(q: Array, v: Array) -> tuple[Array, Array]:
@@ -185,15 +189,19 @@ def _changed(model: rbd.Model, **fields: Any) -> rbd.Model:
     return replace(model, bodies=[replace(body, joint=replace(body.joint, **fields)) for body in model.bodies])
 
 
-def _single_coordinates(model: rbd.Model, theirs: set[str]) -> dict[str, tuple[int, float, float, int]]:
-    """Of each joint: index in q, ratio and offset of a mimic joint, index in v."""
+def _single_coordinates(
+    model: rbd.Model, theirs: set[str], called: Callable[[str], str] = str
+) -> dict[str, tuple[int, float, float, int]]:
+    """Of each joint: index in q, ratio and offset of a mimic joint, index in v. called: what they call a joint."""
     found = {}
     for body in model.bodies:
         joint = body.joint
         if joint.kind.nv != 1:
             raise NotCompared("a joint with several coordinates")
         ratio, offset = (joint.mimic.multiplier, joint.mimic.offset) if joint.mimic else (1.0, 0.0)
-        found[joint.name] = (joint.q_index, ratio, offset, joint.v_index)
+        if called(joint.name) in found:
+            raise NotCompared(f"several joints are called {called(joint.name)!r}")
+        found[called(joint.name)] = (joint.q_index, ratio, offset, joint.v_index)
     if found.keys() != theirs:
         raise NotCompared(f"other joints move: {', '.join(sorted(found.keys() ^ theirs)[:5])}")
     return found
