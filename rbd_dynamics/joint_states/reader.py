@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.joint_states.confirmation import VOUCHED, Confirmation
+from rbd_dynamics.joint_states.confirmation import LONGEST_ROW, VOUCHED, Confirmation
 from rbd_dynamics.joint_states.fast_states import FastStates
 from rbd_dynamics.joint_states.plausibility import Plausibility
 
@@ -90,6 +90,14 @@ class JointStateReader:
             q[unknown], v[unknown] = self.q[unknown], 0.0
             self.fast = (q, v) if self._row.take(q, v, stamp) else None
         return whole
+
+    def heed(self, names: list[str], position: Any, velocity: Any, stamp: int, age: float) -> None:
+        """A message that is too old (s) to be answered tells all the same where the joints were.
+
+        Else, while a busy machine delays the robot's states, another publisher's are all that is left to believe.
+        """
+        if stamp > self.stamp and 0.0 < age < LONGEST_ROW:
+            self.read(names, position, velocity, stamp)
 
     def _read(self, names: list[str], position: Any, velocity: Any, stamp: int) -> bool:
         if names != self._message_names and not self._match(names):

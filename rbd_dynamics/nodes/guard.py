@@ -29,7 +29,7 @@ from rbd_dynamics.nodes.managed.acceptance import Acceptance
 from rbd_dynamics.nodes.managed.description import Prefix, Progress
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
-from rbd_dynamics.nodes.managed.messages import COMMANDS, plausibility_of, staleness
+from rbd_dynamics.nodes.managed.messages import COMMANDS, SECOND, plausibility_of, staleness
 from rbd_dynamics.nodes.managed.payload import PayloadService
 from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.nodes.wire.raw_joint_state import RawJointStates
@@ -212,10 +212,10 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         stamp, names, position, velocity, _ = self._raw_states.read(raw)
         if not stamp and self._heartbeat.since_stall(time.monotonic_ns()) < QUEUE:
             return  # it may have waited since before
-        problem = staleness(stamp, now, self.params.state_timeout)
-        if problem:
-            return self.refuse(problem)
         reader = engine.reader
+        if problem := staleness(stamp, now, self.params.state_timeout):
+            reader.heed(names, position, velocity, stamp, (now - stamp) / SECOND)
+            return self.refuse(problem)
         if not reader.read(names, position, velocity, stamp or now):
             if self.silence.stopping and reader.fast is not None:
                 self.silence.damp(*reader.fast)

@@ -130,6 +130,21 @@ def test_of_two_publishers_in_turns_neither_is_believed_at_first(seen, halves):
     np.testing.assert_array_equal(r.q, robot)
 
 
+def test_states_that_are_too_old_to_be_answered_contradict_zeros_all_the_same():
+    """A busy machine delays the robot's states: those of another publisher are the only ones in time."""
+    r, robot = reader(), [1.9, -2.0, 20.0]
+    assert found(r, robot, [0, 0, 0], 1000)
+    for k in range(20):
+        r.heed(list(NAMES), robot, [0.0] * 3, (4000 + 5 * k) * MS, 0.2)
+        assert not read(r, [0, 0, 0], [0, 0, 0], 4200 + 5 * k)
+        assert r.implausible or r.doubted
+    before = r.stamp
+    for stamp, age in ((before - MS, 0.2), (before + MS, 10.0), (before + MS, -0.2)):  # from before; useless; to come
+        r.heed(list(NAMES), robot, [0.0] * 3, stamp, age)
+        assert r.stamp == before
+    assert read(r, robot, [0, 0, 0], 4400)
+
+
 def test_where_the_robot_was_left_it_is_believed_beside_zeros():
     r = reader()
     assert found(r, [1.9, -2.0, 20.0], [0, 0, 0], 1000)

@@ -56,14 +56,15 @@ class StateInput(Part):
         except RuntimeError:  # it is cut off, or none
             return 0
 
-    def fresh(self, raw: bytes, begin: int, now: int, timeout: float) -> State | None:
-        """What a message says; None where it is too old, or may be.
+    def fresh(self, reader: JointStateReader, raw: bytes, begin: int, now: int, timeout: float) -> State | None:
+        """What a message says; None where it is too old, or may be: then the reader heeds it at most.
 
         begin: when it came, by the steady clock; now: the same by the node's, both ns. timeout: s.
         """
         state = self._raw.read(raw)
         if problem := staleness(state[0], now, timeout):
             self.refuse(problem)
+            reader.heed(state[1], state[2], state[3], state[0], (now - state[0]) / SECOND)
             return None
         if state[0]:
             return state

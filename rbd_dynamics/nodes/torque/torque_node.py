@@ -189,10 +189,11 @@ class TorqueNode(ManagedNode[P, T]):
             return self.watching.heard(self.states.stamp_of(raw))
         steady, now, timeout = 1e-9 * begin, self.clock.now(), self.tuning.params.state_timeout
         # a state that is fresh, whole and plausible
-        state = self.states.fresh(raw, begin, now, timeout)
+        reader = engine.reader
+        state = self.states.fresh(reader, raw, begin, now, timeout)
         if state is None:
             return
-        stamp, reader = state[0], engine.reader
+        stamp = state[0]
         if stamp < reader.stamp - SECOND:
             self._set_back(engine)
         if not self.states.whole(reader, state):
