@@ -95,7 +95,11 @@ def external_figure(series: Series, joints: Sequence[dict[str, Any]], found: dic
 def wrench_figure(wrench: Series) -> Figure:
     """Moment and force at a frame, and two standard deviations around them."""
     mean, twice = wrench.mean("wrench"), 2.0 * wrench.mean("deviation")
-    return _rows(wrench, WRENCH_ROWS, ("wrench",), around=(mean - twice, mean + twice))
+    figure = _rows(wrench, WRENCH_ROWS, ("wrench",), around=(mean - twice, mean + twice))
+    for trace in figure["data"]:
+        if "name" in trace:
+            trace["name"] = "wrench, with two standard deviations"
+    return figure
 
 
 def friction_figure(series: Series, joints: Sequence[dict[str, Any]], friction: dict[str, Any] | None) -> Figure | None:
