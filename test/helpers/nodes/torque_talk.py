@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import time
+from itertools import chain, repeat
 
 import numpy as np
 
 from helpers.models.arms import JOINTS
 from helpers.nodes.ros_nodes import PATIENCE, Conversation, joint_state, joint_trajectory, others_run, wait_until
+from rbd_dynamics.joint_states.confirmation import AGREEING
 
 AGAIN = 1.0  # s without an answer after which another state is sent
+AT_FIRST = 0.05  # the same of the first states: a robot that is found elsewhere is believed once some agree
 
 
 def answer_to(stamp, efforts, timeout=5.0):
@@ -29,13 +32,13 @@ def answered(states, message, efforts):
 
     One alone may be lost (best effort), or be stale once a busy machine reads it.
     """
-    found = None
+    found, waits = None, chain([AT_FIRST] * (AGREEING - 1), repeat(AGAIN))
 
     def asked():
         nonlocal found
         state = message()
         states.publish(state)
-        found = answer_to(state.header.stamp, efforts, AGAIN)
+        found = answer_to(state.header.stamp, efforts, next(waits))
         return found is not None
 
     wait_until(asked, "an effort")
@@ -58,7 +61,7 @@ def answer_in_time(states, state, efforts, seconds):
         now = time.monotonic()
         if now > begin + seconds:
             return None
-        if now > again + 0.3:  # best effort: it may be lost
+        if now > again + (0.3 if efforts else AT_FIRST):  # best effort: it may be lost
             states.publish(state)
             again = now
         time.sleep(5e-5)
