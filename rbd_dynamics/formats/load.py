@@ -23,11 +23,10 @@ from rbd_dynamics.model.description import Description, description_of
 from rbd_dynamics.model.dictionary import load_yaml
 from rbd_dynamics.model.elements import local_tag, parse_text, parse_xml
 from rbd_dynamics.model.errors import Finding, Findings, Inertias, ModelError, ModelWarning
-from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.model import EARTH, Model
 from rbd_dynamics.model.preflight import preflight
 from rbd_dynamics.model.urdf import check_description, checked_model
 
-EARTH = (0.0, 0.0, -9.81)
 Base = Literal["fixed", "floating"]
 
 

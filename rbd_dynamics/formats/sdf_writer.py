@@ -40,7 +40,7 @@ from rbd_dynamics.model.joints import (
     Universal,
 )
 from rbd_dynamics.model.loops import Loop
-from rbd_dynamics.model.model import WORLD, Joint, Model
+from rbd_dynamics.model.model import EARTH, WORLD, Joint, Model
 from rbd_dynamics.model.urdf_reading.parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
@@ -48,7 +48,6 @@ from rbd_dynamics.spatial.so3 import Vec3
 
 _A_FILE = "an SDF"
 _DRAKE = "http://drake.mit.edu"
-EARTH = (0.0, 0.0, -9.81)
 #: of what a loop holds: the joint of SDFormat that does
 _LOOPS = {kind: kind for kind in ("fixed", "revolute", "prismatic", "screw")} | {"spherical": "ball"}
 CLOSED = 1e-9  # m and rad: how far a loop may be open where all joints are at zero

@@ -30,7 +30,7 @@ from rbd_dynamics.model.assembly import inertial_of
 from rbd_dynamics.model.errors import ModelError, ModelWarning
 from rbd_dynamics.model.joints import Continuous, Floating, JointKind, Planar, Prismatic, Revolute, Spherical
 from rbd_dynamics.model.loops import HELD, Loop
-from rbd_dynamics.model.model import WORLD, Body, Joint, Model
+from rbd_dynamics.model.model import EARTH, WORLD, Body, Joint, Model
 from rbd_dynamics.model.urdf_reading.drives import drive_attributes
 from rbd_dynamics.model.urdf_reading.parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -57,10 +57,11 @@ def model_to_urdf(model: Model, *, shapes: bool = True) -> str:
     """The text of a URDF, of which `load_urdf` makes a model with the same dynamics (docs/model_format.md).
 
     A floating base that does nothing by itself becomes the root link: load it with base="floating". One with damping,
-    friction, armature or a spring is a floating joint on a link without mass, and loads with either base. A URDF says
-    nothing about gravity and has the joints depth first. Raises ModelError, which names the culprit, for what no URDF
-    can say: joints with screws, cams and chains, passive forces other than one spring, names that are there twice.
-    A spherical joint is a ModelWarning: `load_urdf` and Drake know it, urdfdom (ROS, Pinocchio) does not.
+    friction, armature or a spring is a floating joint on a link without mass, and loads with either base. A URDF has
+    the joints depth first. Raises ModelError, which names the culprit, for what no URDF can say: joints with screws,
+    cams and chains, passive forces other than one spring, names that are there twice. A ModelWarning is a spherical
+    joint (`load_urdf` and Drake know it, urdfdom, of ROS and Pinocchio, does not), and gravity other than (0, 0, -9.81)
+    m/s^2, about which a URDF says nothing.
 
     shapes: with those of the file that the model was read from, if it is there.
     """
@@ -85,6 +86,10 @@ def model_to_urdf(model: Model, *, shapes: bool = True) -> str:
     for loop in model.loops:
         _loop(robot, loop)
     looks.tell()
+    if model.gravity != EARTH:
+        x, y, z = model.gravity
+        told = f"gravity ({x:g}, {y:g}, {z:g}) is left out, which a URDF cannot say: who loads it has to give it"
+        warnings.warn(f"robot {model.name!r}: {told}", ModelWarning, stacklevel=3)
     return document(robot)
 
 

@@ -34,6 +34,8 @@ from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 Array = NDArray[np.float64]
 
 WORLD = -1
+#: gravity in the world frame, m/s^2, of a robot of which nobody says another
+EARTH = (0.0, 0.0, -9.81)
 
 #: how far from 1 the norm of a quaternion may be before it is an error; within it, it is normalised
 QUATERNION_TOLERANCE = 1e-2
@@ -130,7 +132,7 @@ class Model:
     bodies: tuple[Body, ...]
     _: KW_ONLY
     frames: tuple[Frame, ...] = ()
-    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    gravity: tuple[float, float, float] = EARTH
     base: Literal["fixed", "floating"] = "fixed"
     fixed_inertia: RigidInertia = field(default_factory=RigidInertia)  # fixed to the world
     loops: tuple[Loop, ...] = ()  # joints that the tree leaves out; `constraints.loop_constraints` makes rows of them

@@ -55,6 +55,18 @@ def test_a_robot_that_is_written_has_the_same_dynamics(name, base):
     same_dynamics(model, rbd.load_urdf(rbd.model_to_urdf(model), base=base))
 
 
+def test_gravity_that_a_urdf_does_not_have_is_said():
+    builder = rbd.ModelBuilder("r", gravity=(0.5, 0.0, -1.62))
+    builder.add_body("a", None, rbd.joints.Revolute((0, 1, 0)), mass=2.0, com=(0.1, 0.0, 0.0), inertia=np.eye(3))
+    model = builder.build()
+    with pytest.warns(ModelWarning, match=r"robot 'r': gravity \(0.5, 0, -1.62\) is left out"):
+        text = rbd.model_to_urdf(model)
+    same_dynamics(model, rbd.load(text, gravity=model.gravity))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rbd.model_to_urdf(rbd.load(text))
+
+
 # --- read by others --------------------------------------------------------------------------------
 
 #: of the joints that urdfdom knows

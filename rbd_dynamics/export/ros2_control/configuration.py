@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from rbd_dynamics.control.pd_gains import joint_gains, named
 from rbd_dynamics.control.safety.closed_loop import Timing
 from rbd_dynamics.formats.urdf_writer import model_to_urdf
-from rbd_dynamics.model.model import Joint, Model
+from rbd_dynamics.model.model import EARTH, Joint, Model
 from rbd_dynamics.robot import Robot
 
 _STATES = ("position", "velocity", "effort")
@@ -60,7 +60,7 @@ arm_controller:
 
 def description(model: Model, package: str) -> str:
     """The robot as a URDF without shapes, with the element of ros2_control that makes its dynamics the hardware."""
-    robot = ET.fromstring(model_to_urdf(model, shapes=False))
+    robot = ET.fromstring(model_to_urdf(model.with_gravity(EARTH), shapes=False))  # the kernels have its own
     control = ET.SubElement(robot, "ros2_control", name=package, type="system")
     hardware = ET.SubElement(control, "hardware")
     ET.SubElement(hardware, "plugin").text = f"{package}/DynamicsSystem"
