@@ -16,6 +16,7 @@ from rbd_dynamics.model.errors import ModelError
 Packages = Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]]
 #: files that keep a folder out of the search, as in colcon
 _IGNORED = frozenset({"COLCON_IGNORE", "AMENT_IGNORE", "CATKIN_IGNORE"})
+GIVE_PACKAGES = "give `packages` (--packages), a folder to look in, or source the workspace that has it"
 MOST_FOLDERS = 100_000
 LONGEST_MANIFEST = 2**20  # bytes
 #: variables with folders that have models in them, as Gazebo and SDFormat know them
@@ -107,6 +108,5 @@ def resolved(uri: str, folder: Path, packages: Mapping[str, Path], where: str) -
     if found is None and scheme == "model" and (folder.parent / name).is_dir():
         found = folder.parent / name  # models lie side by side
     if found is None:
-        hint = "give `packages={name: folder}`, or source the workspace that has it"
-        raise ModelError(f"{where}: {excerpt(uri)}: there is no package {name!r} ({hint})")
+        raise ModelError(f"{where}: {excerpt(uri)}: there is no package {name!r} ({GIVE_PACKAGES})")
     return found.joinpath(*inner)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Mapping
@@ -18,12 +19,14 @@ from typing import Any
 from rbd_dynamics.common.collector import with_collector
 from rbd_dynamics.common.excerpt import close_names, excerpt, shortened
 from rbd_dynamics.common.extras import needed
+from rbd_dynamics.formats.packages import GIVE_PACKAGES
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.elements import is_xacro, local_tag
 from rbd_dynamics.model.errors import Findings, ModelError
 
 SECONDS = 60
 MEMORY = 4 * 2**30
+_NO_PACKAGE = re.compile(r"package '([^']+)' not found")
 _SCRIPT = Path(__file__).with_name("xacro_script.py")
 
 
@@ -106,6 +109,9 @@ def _run(
         lines = done.stderr.strip().splitlines()
         killed = f"it was ended by signal {-done.returncode} (at most {SECONDS} s, {MEMORY >> 30} GiB)"
         reason = lines[-1] if done.returncode > 0 and lines else killed
+        package = _NO_PACKAGE.search(reason)
+        if package is not None:
+            reason = f"there is no package {package[1]!r} ({GIVE_PACKAGES})"
         raise ModelError(f"{source.where}: xacro: {shortened(reason, 1000)}")
     try:
         answer = json.loads(done.stdout)

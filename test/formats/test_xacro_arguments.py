@@ -43,6 +43,8 @@ def test_a_package_is_known_by_its_package_xml_at_any_depth(workspace):
     assert not check(path, packages=workspace)
     with pytest.raises(rbd.ModelError, match="is not a folder"):
         rbd.load(path, packages=workspace / "nowhere")
+    with pytest.raises(rbd.ModelError, match=r"there is no package 'arm_description' \(give `packages` \(--packages\)"):
+        rbd.load(path)
 
 
 @pytest.mark.parametrize("words", [["mass:=3", "--json"], ["--json", "mass:=3"]])
