@@ -7,7 +7,14 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rbd_dynamics.model.physical_inertia import CLEAR, Excess, about_com, is_clearly_physical, principal_moments
+from rbd_dynamics.model.physical_inertia import (
+    CLEAR,
+    SMALLEST,
+    Excess,
+    about_com,
+    is_clearly_physical,
+    principal_moments,
+)
 from rbd_dynamics.spatial.inertia import RigidInertia
 
 
@@ -23,13 +30,14 @@ def turned(moments, seed):
     st.sampled_from([1e-12, 1e-7, 1.0]),
 )  # fmt: skip
 @example([0.0, 0.0, 5e-179], 0, 0.0, 1.0)  # squares of which are zero
+@example([5e-304, 5e-304, 5e-304], 0, 0.0, 1e-7)
 def test_what_is_clear_is_so_and_what_is_beyond_doubt_is_clear(second, seed, exponent, smallest):
     second = 10.0**exponent * np.array([*second[:2], smallest * second[2]])  # of mass, in each direction
     rotational = turned(second.sum() - second, seed)
     p1, p2, p3 = principal_moments(np.array(rotational)[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3))
     if is_clearly_physical(rotational, 1.0):
         assert p1 > 0.0 and p3 < p1 + p2 and not Excess.of(rotational, 1.0)
-    elif second.min() > 0.0:
+    elif second.min() > 0.0 and second.sum() > 2.0 * SMALLEST:
         assert second.min() < 10.0 * CLEAR * second.sum()
 
 
