@@ -145,9 +145,9 @@ class Ros:
         others_run(OTHER_SIDE)
         return publisher
 
-    def collect(self, kind: Any, topic: str, qos: Any = 100) -> list[Any]:
+    def collect(self, kind: Any, topic: str, qos: Any = 100) -> Heard:
         """A list that fills with the messages of a topic, which somebody publishes."""
-        messages: list[Any] = []
+        messages = Heard()
         self.hear(kind, topic, messages.append, qos)
         return messages
 
@@ -189,6 +189,28 @@ class Ros:
 
         messages = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
         return list(self.client(SetParameters, f"{node}/set_parameters", again=5.0)(parameters=messages).results)
+
+
+class Heard(list[Any]):
+    """Messages in the order in which they came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._came = threading.Event()
+
+    def append(self, message: Any) -> None:
+        super().append(message)
+        self._came.set()
+
+    def wait_for(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Look whenever another one comes, and never in between: polling costs as much as the answers themselves."""
+        end = time.monotonic() + seconds
+        while True:
+            self._came.clear()  # before the look: one that comes during it wakes us
+            if condition():
+                return True
+            if not self._came.wait(max(0.0, end - time.monotonic())) and time.monotonic() >= end:
+                return condition()
 
 
 class NodeProcess:
