@@ -16,10 +16,10 @@ from campaigns.pressing.cases import X
 from rbd_dynamics.control.motion.trajectory import Point, Waypoints
 from rbd_dynamics.nodes.hybrid_controller import HybridControllerNode
 from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
+from rbd_dynamics.nodes.managed.messages import plausibility_of
 from rbd_dynamics.nodes.tool.hybrid_engine import Engine, build_engine
 from rbd_dynamics.nodes.tool.wrench_input import WrenchInput, desired_force
 from rbd_dynamics.nodes.torque.safeguards import Bounds, Safeguards
-from rbd_dynamics.nodes.torque.state_input import plausibility_of
 from rbd_dynamics.nodes.torque.transition import Transition
 
 Array = NDArray[np.float64]

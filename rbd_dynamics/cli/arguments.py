@@ -112,7 +112,8 @@ SENSOR_TOOL_EXAMPLES = """\
 Examples:
   rbd_dynamics sensor-tool panda poses.mcap --frame panda_hand_tcp \\
       --lock panda_finger_joint1=0
-  rbd_dynamics sensor-tool arm.urdf poses --frame flange --topic /ft/wrench
+  rbd_dynamics sensor-tool arm.urdf poses --frame flange --topic /ft/wrench \\
+      --output sensor_tool.yaml
 """
 DOCTOR_EXAMPLES = """\
 Examples:
@@ -392,5 +393,8 @@ def _add_sensor_tool(commands: Any) -> None:
     add("--topic", metavar="TOPIC", help="of the wrench; default: the only one")
     add("--joint-states", metavar="TOPIC", help="default: the one that names most joints of the robot")
     add("--of-robot", action="store_true", help="the sensor reports what the robot exerts, not what acts on it")
+    add("--output", "-o", metavar="FILE", type=Path, help="parameter file that is written, for hybrid_controller")
+    add("--node", metavar="NAME", default="hybrid_controller",
+        help="whose parameters they are; default: hybrid_controller")  # fmt: skip
     add("--json", action="store_true", help="print JSON in place of text")
     parser.set_defaults(run=later("rbd_dynamics.cli.sensor_tool", "run_sensor_tool"))

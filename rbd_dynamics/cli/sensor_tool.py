@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.cli.sources import load_and_warn
 from rbd_dynamics.cli.usage_error import UsageError
+from rbd_dynamics.common.whole_files import check_file, write_whole
 
 if TYPE_CHECKING:
-    from rbd_dynamics.control.contact.sensor_tool import SensorCalibration
+    from rbd_dynamics.control.contact.sensor_tool import SensorCalibration, SensorTool
     from rbd_dynamics.model.model import Model
     from rbd_dynamics.replay.reading import JointStates, Recording
 
@@ -30,6 +31,8 @@ def run_sensor_tool(options: argparse.Namespace) -> int:
     from rbd_dynamics.control.contact.sensor_tool import UntoldToolError
     from rbd_dynamics.replay.reading import Recording
 
+    if options.output is not None:
+        check_file(options.output)
     model = load_and_warn(options)
     model.frame(options.frame)
     recording = Recording(options.recording)
@@ -56,10 +59,26 @@ def run_sensor_tool(options: argparse.Namespace) -> int:
             "torque_noise": float(tool.noise[0]), "force_noise": float(tool.noise[1]),
         }  # fmt: skip
         print(json.dumps(found, indent=2))
-        return 0
-    print(f"poses at rest: {len(poses)}; in {options.frame}: {tool}")
-    print(f"readings differ from it by {tool.noise[1]:.2g} N, {tool.noise[0]:.2g} N m")
+    else:
+        print(f"poses at rest: {len(poses)}; in {options.frame}: {tool}")
+        print(f"readings differ from it by {tool.noise[1]:.2g} N, {tool.noise[0]:.2g} N m")
+    if options.output is not None:
+        write_whole(options.output, _parameters(tool, options))
+        print(options.output, file=sys.stderr if options.json else sys.stdout)
     return 0
+
+
+def _parameters(tool: SensorTool, options: argparse.Namespace) -> str:
+    numbers = ", ".join(repr(float(f"{number:.6g}")) for number in tool.numbers.tolist())
+    return "\n".join([
+        f"# Tool and bias of the sensor at {options.frame}, by `rbd_dynamics sensor-tool`: {tool}.",
+        f"/**/{options.node}:",
+        "  ros__parameters:",
+        f"    sensor_frame: {options.frame}",
+        f"    wrench_of_robot: {str(options.of_robot).lower()}",
+        f"    sensor_tool: [{numbers}]",
+        "",
+    ])  # fmt: skip
 
 
 def calibration(

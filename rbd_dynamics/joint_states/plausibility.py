@@ -77,6 +77,16 @@ class Plausibility:
         """Middle of the position limits, (joints,)."""
         return self._middle
 
+    def reachable(self, joint: int, before: float, position: float, elapsed: float) -> bool:
+        """Whether a joint (by its index) can get from one position to another in `elapsed` s."""
+        if not self._factor:
+            return True
+        _, most, _, _, turns = self._of_joint[joint]
+        way = position - before
+        if turns:
+            way = math.remainder(way, WHOLE_TURN)
+        return abs(way) <= most * (abs(elapsed) + JITTER)
+
     def problem(
         self,
         q: Sequence[float],
@@ -93,13 +103,10 @@ class Plausibility:
         if not self._factor:
             return ""
         for k, position, rate, last, time in zip(where, q, v, before, elapsed):
-            name, most, middle, farthest, turns = self._of_joint[k]
+            name, most, middle, farthest, _ = self._of_joint[k]
             if rate > most or rate < -most:
                 return f"velocity {rate:.4g} of joint {name!r} is not plausible: more than {most:.4g}"
-            way = position - last
-            if turns:
-                way = math.remainder(way, WHOLE_TURN)
-            if abs(way) > most * (abs(time) + JITTER):
+            if not self.reachable(k, last, position, time):
                 return (
                     f"position {position:.6g} of joint {name!r} is not plausible: it cannot have moved there from "
                     f"{last:.6g} in {time:.4g} s"

@@ -11,6 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.joint_states.confirmation import LONGEST_ROW, VOUCHED, Confirmation
+from rbd_dynamics.joint_states.fast_states import FastStates
 from rbd_dynamics.joint_states.plausibility import Plausibility
 
 Array = NDArray[np.float64]
@@ -25,8 +27,9 @@ class JointStateReader:
     A state is complete when every required joint has been seen since the last complete state; it may take several
     messages, which may be at most `longest_age` apart. The other joints are where they were last seen, and at rest
     unless they come in the same message as all required ones. `read` answers whether there is a new complete state; if
-    not, `problem` says why, and `implausible` whether that is a number that cannot have been measured: then nothing of
-    the message was taken.
+    not, `problem` says why, `implausible` whether that is a number that cannot have been measured, and `doubted`
+    whether it waits for others that agree, for the last state does not vouch for it: then nothing of the message was
+    taken. `fast` are q and v of a message that was refused for being fast alone, where those in a row say the same.
 
     Parameters:
         names: the robot's joints (one number each); they order `q` and `v`.
@@ -49,7 +52,10 @@ class JointStateReader:
         longest_age: float = 0.0,
     ) -> None:
         self.plausibility, self.longest_age = plausibility, longest_age
-        self.implausible = False
+        self.implausible = self.doubted = False
+        self.fast: tuple[Array, Array] | None = None
+        self._row: FastStates | None = None
+        self._confirmation = Confirmation(names)
         self.names = tuple(names)
         self.q = np.zeros(len(names)) if initial is None else np.array(initial, dtype=float)
         self.v = np.zeros(len(names))
@@ -73,7 +79,27 @@ class JointStateReader:
 
     def read(self, names: list[str], position: Any, velocity: Any, stamp: int) -> bool:
         """Take in a message (stamp in ns). True: `q`, `v` and `stamp` are a new complete state."""
-        self.implausible = False
+        self.implausible, self.doubted, self.fast = False, False, None
+        whole = self._read(names, position, velocity, stamp)
+        if whole:
+            self._row = None
+        elif self.implausible and self.plausibility is not None:
+            self._row = self._row or FastStates(self.plausibility.turning)
+            q, v = self.arranged(position), self.arranged(velocity)
+            unknown = np.isnan(q)  # joints that the message has not
+            q[unknown], v[unknown] = self.q[unknown], 0.0
+            self.fast = (q, v) if self._row.take(q, v, stamp) else None
+        return whole
+
+    def heed(self, names: list[str], position: Any, velocity: Any, stamp: int, age: float) -> None:
+        """A message that is too old (s) to be answered tells all the same where the joints were.
+
+        Else, while a busy machine delays the robot's states, another publisher's are all that is left to believe.
+        """
+        if stamp > self.stamp and 0.0 < age < LONGEST_ROW:
+            self.read(names, position, velocity, stamp)
+
+    def _read(self, names: list[str], position: Any, velocity: Any, stamp: int) -> bool:
         if names != self._message_names and not self._match(names):
             return False
         count = len(names)
@@ -85,7 +111,7 @@ class JointStateReader:
             if not self._in_order:
                 q, v = [q[k] for k in self._source_list], [v[k] for k in self._source_list]
             if math.isfinite(sum(q) + sum(v)):
-                if self.plausibility is not None and not self._plausible(q, v, self._target_list, stamp):
+                if not self._plausible(q, v, self._target_list, stamp):
                     return False
                 where = slice(None) if self._in_order else self._targets
                 self.q[where], self.v[where] = q, v
@@ -127,18 +153,29 @@ class JointStateReader:
 
     def _plausible(self, q: Sequence[float], v: Sequence[float], where: Sequence[int], stamp: int) -> bool:
         """Whether joints at `where` are plausible; if not the problem is kept. Velocities may have gaps."""
-        assert self.plausibility is not None
-        last = self.q.tolist()
-        if self._first:
-            elapsed = [1e-9 * (stamp - int(self._times[k])) for k in where]
-            known = [self.seen[k] and abs(time) < LONGEST_DIFFERENCE for k, time in zip(where, elapsed)]
-            before = [last[k] if known[i] else q[i] for i, k in enumerate(where)]
-        else:  # all are of the last state
-            elapsed = [1e-9 * (stamp - self.stamp)] * len(q)
-            before = [last[k] for k in where] if abs(elapsed[0]) < LONGEST_DIFFERENCE else list(q)
-        problem = self.plausibility.problem(q, v, before, elapsed, where)
+        allowed = self.plausibility
+        if allowed is None or not allowed.factor:
+            return True
+        before, elapsed = self.q.tolist(), [1e-9 * (stamp - self.stamp)] * len(q)  # all are of the last state
+        found = dict[int, float]()
+        if self._first or abs(elapsed[0]) > VOUCHED:
+            if self._first:
+                elapsed = [1e-9 * (stamp - int(self._times[k])) for k in where]
+            for k, position, time in zip(where, q, elapsed):
+                near = allowed.reachable(k, before[k], position, min(abs(time), VOUCHED))
+                if not self.seen[k] or not near and abs(time) > VOUCHED:
+                    found[k] = before[k] = position
+        problem = allowed.problem(q, v, [before[k] for k in where], elapsed, where)
         if problem:
             self.problem, self.implausible = f"joint state refused: {problem}", True
+            return False
+        if not found:
+            self._confirmation.clear(where)
+            return True
+        problem = self._confirmation.lacking(found, stamp, allowed)
+        if problem:
+            self.problem, self.doubted = problem, True
+            self.implausible = self._confirmation.contradicted
         return not problem
 
     def _leave_fast_way(self) -> None:
@@ -164,13 +201,13 @@ class JointStateReader:
             infinite = self.names[targets[int(np.argmax(np.isinf(v)))]]
             self.problem, self.implausible = f"joint state has an infinite velocity of joint {infinite!r}", True
             return False
-        if self.plausibility is not None and not self._plausible(q.tolist(), v.tolist(), targets.tolist(), stamp):
+        if not self._plausible(q.tolist(), v.tolist(), targets.tolist(), stamp):
             return False
         v[~self._is_required[targets] & (not self._brings_required)] = 0.0
         self._leave_fast_way()
         if not self._fill_velocities(targets, q, v, stamp):
             return False
-        if self.plausibility is not None and not self._plausible(q.tolist(), v.tolist(), targets.tolist(), stamp):
+        if not self._plausible(q.tolist(), v.tolist(), targets.tolist(), stamp):
             return False  # found by differentiation
         self.q[targets], self.v[targets] = q, v
         self._times[targets], self._fresh[targets], self.seen[targets] = stamp, True, True

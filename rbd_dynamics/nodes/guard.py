@@ -29,7 +29,7 @@ from rbd_dynamics.nodes.managed.acceptance import Acceptance
 from rbd_dynamics.nodes.managed.description import Prefix, Progress
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
-from rbd_dynamics.nodes.managed.messages import COMMANDS, staleness
+from rbd_dynamics.nodes.managed.messages import COMMANDS, SECOND, plausibility_of, staleness
 from rbd_dynamics.nodes.managed.payload import PayloadService
 from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.nodes.wire.raw_joint_state import RawJointStates
@@ -60,6 +60,8 @@ class Engine:
         self.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
         self.check = CommandCheck(self.check.joints, self.safe_stop.limits)
         self.reader.longest_age = params.state_timeout
+        if self.reader.plausibility is not None:
+            self.reader.plausibility.factor = params.plausible_velocity
 
 
 class GuardNode(ManagedNode[GuardParameters, Engine]):
@@ -89,11 +91,13 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         progress("feedforward", 1, 1)
         safe_stop = SafeStop(robot, joints=[prefix.inside(name) for name in params.joints])
         required = [prefix.outside(name) for name in safe_stop.joints]
+        names = [prefix.outside(name) for name in model.joint_names]
         reader = JointStateReader(
-            [prefix.outside(name) for name in model.joint_names],
+            names,
             required,
             missing_velocity=params.missing_velocity,
             initial=model.start_position(),
+            plausibility=plausibility_of(model.joints, names, params.plausible_velocity),
         )
         engine = Engine(model, robot, safe_stop, CommandCheck(required, [0.0]), reader, prefix)
         engine.tune(params)
@@ -102,7 +106,7 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
     def adopt(self, engine: Engine) -> None:
         old = self.engine
         if old is not None and old.reader.names == engine.reader.names:
-            engine.reader = old.reader
+            old.reader.plausibility, engine.reader = engine.reader.plausibility, old.reader
             self._check_step(old, engine)
         self.payload.move_to(engine)
         engine.tune(self.params)  # they may have changed meanwhile
@@ -208,14 +212,17 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         stamp, names, position, velocity, _ = self._raw_states.read(raw)
         if not stamp and self._heartbeat.since_stall(time.monotonic_ns()) < QUEUE:
             return  # it may have waited since before
-        problem = staleness(stamp, now, self.params.state_timeout)
-        if problem:
+        reader = engine.reader
+        if problem := staleness(stamp, now, self.params.state_timeout):
+            reader.heed(names, position, velocity, stamp, (now - stamp) / SECOND)
             return self.refuse(problem)
-        if not engine.reader.read(names, position, velocity, stamp or now):
-            return self.refuse(engine.reader.problem)
+        if not reader.read(names, position, velocity, stamp or now):
+            if self.silence.stopping and reader.fast is not None:
+                self.silence.damp(*reader.fast)
+            return None if reader.doubted and not reader.implausible else self.refuse(reader.problem)
         self._state_time = time.monotonic()
         if self.silence.stopping:
-            self.silence.answer(engine.reader)
+            self.silence.answer(reader)
 
     # --- diagnostics ------------------------------------------------------------------------------
 

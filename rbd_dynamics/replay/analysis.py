@@ -20,6 +20,7 @@ from rbd_dynamics.replay.questions import QUESTIONS, Questions
 from rbd_dynamics.replay.reading import Recording
 from rbd_dynamics.replay.replay import checked_segments
 from rbd_dynamics.replay.results.sinks import Sink
+from rbd_dynamics.replay.results.wrench_columns import AXES, WrenchColumns
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.signals.noise import Uncertainty
 from rbd_dynamics.replay.signals.segmentation import Progress, Segment, Segments
@@ -39,6 +40,8 @@ class Analysis:
 
     Attributes:
         answers: {name of a question: its answer}, of those that were asked; the properties below are these, or None.
+        series: of the joints, to be drawn. wrench: of the wrench at `questions.wrench_frame`, likewise, with its
+            standard deviations.
     """
 
     robot: Robot
@@ -50,6 +53,7 @@ class Analysis:
     duration: float
     answers: Mapping[str, Any]
     series: Series | None
+    wrench: Series | None = None
 
     @property
     def friction(self) -> FrictionResult | None:
@@ -133,6 +137,8 @@ def analyse(
     why = study.answers.get("diagnosis") or DiagnosisResult((), ())
     answers = {question.name: question.doubted(study.answers[question.name], why) for question in early}
     drawn = Series(study.names, found.rate, points=series) if series else None
+    columns = WrenchColumns(robot.model, questions.wrench_frame) if series and questions.wrench_frame else None
+    wrench = Series(AXES, found.rate, points=series) if columns else None
     for segment, prediction in study.pass_over() if again else ():
         fed = {question.name: question.feed(identifier, segment, prediction) for question, identifier in second}
         external = fed.get("external_torque")
@@ -141,12 +147,16 @@ def analyse(
         if drawn is not None:
             signals = _signals(robot.model, study.names, segment, prediction, external, answers.get("friction"))
             drawn.add(segment.t, segment.number, signals)
+        if columns is not None and wrench is not None:
+            numbers, count = columns.of(segment, external), len(AXES)
+            parts = {"wrench": numbers[:, :count], "deviation": numbers[:, count:]}
+            wrench.add(segment.t, segment.number, parts)
     answers |= {
         question.name: question.doubted(question.answer(identifier, study), why) for question, identifier in second
     }
     answers = agreed(answers)
     duration = max(0.0, last - (settings.start or 0.0))
-    return Analysis(robot, questions, found, comparison, log, uncertainty, duration, answers, drawn)
+    return Analysis(robot, questions, found, comparison, log, uncertainty, duration, answers, drawn, wrench)
 
 
 def _signals(

@@ -7,10 +7,12 @@ import json
 
 import numpy as np
 import pytest
+import yaml
 from helpers.recorded.bags import START, Content, Message, needs_rosbags, write_ros1, write_ros2
 
 from rbd_dynamics import load
 from rbd_dynamics.cli import main
+from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER
 from rbd_dynamics.robot import Robot
 
 pytestmark = needs_rosbags
@@ -58,6 +60,18 @@ def test_mass_centre_and_bias_of_a_recording(urdf, tmp_path, capsys, write):
     np.testing.assert_allclose(found["center_of_mass"], CENTER, atol=1e-3)
     np.testing.assert_allclose([*found["torque_bias"], *found["force_bias"]], BIAS, atol=0.01)
     assert found["force_noise"] < 0.02
+
+
+def test_what_was_found_is_written_as_parameters_that_a_node_takes(urdf, tmp_path):
+    path, file = write_ros2(tmp_path / "poses", recorded(urdf)), tmp_path / "tool.yaml"
+    words = ["sensor-tool", str(urdf), str(path), "--frame", "tool", "--output", str(file)]
+    assert main(words) == 0
+    ((node, content),) = yaml.safe_load(file.read_text()).items()
+    given = content["ros__parameters"]
+    assert node == "/**/hybrid_controller" and given["sensor_frame"] == "tool" and not given["wrench_of_robot"]
+    np.testing.assert_allclose(given["sensor_tool"], [MASS, *CENTER, *BIAS], atol=0.01)
+    (numbers,) = (each for each in HYBRID_CONTROLLER.parameters if each.name == "sensor_tool")
+    assert numbers.kind == "double_array" and all(isinstance(number, float) for number in given["sensor_tool"])
 
 
 def test_what_the_poses_lack_is_said(urdf, tmp_path, capsys):

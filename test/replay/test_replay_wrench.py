@@ -7,11 +7,14 @@ import csv
 
 import numpy as np
 import pytest
+from helpers.checks.pages import unpacked
 from helpers.models.robots import FILES, load_twin, needs_pinocchio
 
-from rbd_dynamics import load_urdf
+from rbd_dynamics import Robot, load_urdf
+from rbd_dynamics.replay.analysis import analyse
 from rbd_dynamics.replay.fleet import Job, run_job
 from rbd_dynamics.replay.questions import Questions
+from rbd_dynamics.replay.report.figures import wrench_figure
 from rbd_dynamics.replay.results.outputs import Outputs
 from rbd_dynamics.replay.results.wrench_columns import AXES
 
@@ -37,7 +40,9 @@ def test_samples_tell_the_wrench_that_pushes_the_tool(tmp_path):
     head = ",".join(["time", *(f"{kind}_{k}" for kind in ("q", "dq", "tau") for k in range(1, 7))])
     np.savetxt(file, np.column_stack([t, q, v, tau]), delimiter=",", header=head, comments="", fmt="%.12g")
     questions = Questions(friction=False, diagnosis=False, wrench_frame="tool0")
-    run_job(Job(file, tmp_path / "out", urdf=FILES["ur5_robot"].read_text(), questions=questions, formats=("csv",)))
+    urdf, formats = FILES["ur5_robot"].read_text(), ("csv", "html")
+    run_job(Job(file, tmp_path / "out", urdf=urdf, questions=questions, formats=formats))
+    assert ">Wrench at tool0</button>" in (tmp_path / "out" / "report.html").read_text()
     with (tmp_path / "out" / "samples.csv").open() as table:
         rows = list(csv.DictReader(table))
     names = [f"tool0.{axis}" for axis in AXES]
@@ -53,6 +58,13 @@ def test_samples_tell_the_wrench_that_pushes_the_tool(tmp_path):
     np.testing.assert_allclose(wrench[pushed].mean(axis=0), WRENCH, atol=0.23)
     np.testing.assert_allclose(wrench[free].mean(axis=0), 0.0, atol=0.02)
     assert (deviation[pushed] > 0.0).all()
+    drawn = analyse(file, Robot(load_urdf(FILES["ur5_robot"])), questions=questions, series=len(times)).wrench
+    np.testing.assert_allclose(drawn.mean("wrench"), wrench, rtol=1e-8, atol=1e-8)
+    traces = wrench_figure(drawn)["data"]
+    for axis, (band, line) in enumerate(zip(traces[::2], traces[1::2], strict=True)):
+        low, high, mean = (unpacked(numbers) for numbers in (band["y"], band["upTo"], line["y"]))
+        np.testing.assert_allclose(mean, wrench[:, axis], atol=line["y"]["step"])
+        np.testing.assert_allclose(high - low, 4.0 * deviation[:, axis], atol=band["y"]["step"] + band["upTo"]["step"])
 
 
 def test_an_unknown_frame_is_refused_before_the_recording_is_read(tmp_path):

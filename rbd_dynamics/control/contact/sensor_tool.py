@@ -72,6 +72,26 @@ class SensorTool:
         rows[:, 3, 3] = self.bias
         object.__setattr__(self, "_rows", rows.reshape(6, 16))
 
+    @classmethod
+    def known(cls, numbers: ArrayLike, gravity: ArrayLike) -> SensorTool:
+        """What ten numbers say that were found before, as `numbers` has them. gravity (3): in the world, m/s^2.
+
+        Raises ValueError for another count, numbers that are not finite, or a mass below zero.
+        """
+        given = np.array(numbers, dtype=float)
+        if given.shape != (10,) or not np.isfinite(given).all():
+            raise ValueError(f"a tool on a sensor has 10 finite numbers, not {np.size(given)}: mass, centre, bias")
+        if given[0] < 0.0:
+            raise ValueError(f"the mass of a tool on a sensor is {given[0]:g} kg, below zero")
+        exact = np.zeros((10, 10)), np.zeros(2)
+        return cls(float(given[0]), given[0] * given[1:4], given[4:], *exact, np.array(gravity, dtype=float), 0)
+
+    @property
+    def numbers(self) -> Array:
+        """(10,) mass (kg), centre of mass (m), zero where the mass is not significant, bias (m, f) (N m, N)."""
+        center = self.center_of_mass if self.significant else np.zeros(3)
+        return np.array([self.mass if self.significant else 0.0, *center, *self.bias])
+
     @property
     def deviation(self) -> float:
         """Standard deviation of the mass, kg."""

@@ -125,6 +125,17 @@ def silence_duration_parameter() -> float:
     )
 
 
+def plausible_velocity_parameter() -> float:
+    return parameter(
+        2.0,
+        "A joint state is refused if a velocity exceeds this many times its limit, or a position cannot have been "
+        "reached at that velocity since the last state; after 0.1 s without states, a joint that is found elsewhere "
+        "is believed once 3 states in a row agree. 0: any finite state is plausible",
+        minimum=0.0,
+        dynamic=True,
+    )
+
+
 def silence_damping_parameter() -> tuple[float, ...]:
     return parameter(
         (),

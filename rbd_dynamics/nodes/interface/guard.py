@@ -20,6 +20,7 @@ from rbd_dynamics.nodes.interface.common import (
     Silencing,
     missing_velocity_parameter,
     on_silence_parameter,
+    plausible_velocity_parameter,
     silence_damping_parameter,
     silence_duration_parameter,
 )
@@ -68,6 +69,7 @@ class GuardParameters(Silencing, CommonParameters):
         maximum=60.0,
         dynamic=True,
     )
+    plausible_velocity: float = plausible_velocity_parameter()
     missing_velocity: MissingVelocity = missing_velocity_parameter()
     on_silence: OnSilence = on_silence_parameter()
     silence_duration: float = silence_duration_parameter()

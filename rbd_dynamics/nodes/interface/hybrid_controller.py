@@ -65,6 +65,12 @@ class HybridControllerParameters(ToolParameters):
     sensor_frame: str = parameter(
         "", "Link or joint at which the wrench is measured, fixed to the tool. Empty: tool_frame"
     )
+    sensor_tool: tuple[float, ...] = parameter(
+        (),
+        "Tool and bias that are taken off the readings, as `~/calibrate_sensor` or `rbd_dynamics sensor-tool` found "
+        "them: mass, kg, centre of mass (3), m, bias of torque (3), N m, and of force (3), N, in `sensor_frame`. "
+        "Empty: none",
+    )
     wrench_of_robot: bool = parameter(
         False, "The sensor reports the wrench that the robot exerts; false: the one that acts on it", dynamic=True
     )

@@ -14,6 +14,7 @@ from rbd_dynamics.nodes.interface.common import (
     Silencing,
     missing_velocity_parameter,
     on_silence_parameter,
+    plausible_velocity_parameter,
     silence_damping_parameter,
     silence_duration_parameter,
 )
@@ -41,13 +42,7 @@ class TorqueParameters(Silencing, CommonParameters):
         maximum=60.0,
         dynamic=True,
     )
-    plausible_velocity: float = parameter(
-        2.0,
-        "A joint state is refused if a velocity exceeds this many times its limit, or a position cannot have been "
-        "reached at that velocity since the last state. 0: any finite state is plausible",
-        minimum=0.0,
-        dynamic=True,
-    )
+    plausible_velocity: float = plausible_velocity_parameter()
     plausible_effort: tuple[float, ...] = parameter(
         (),
         "A joint state whose effort differs by more from what was commanded in the last tenth of a second is "

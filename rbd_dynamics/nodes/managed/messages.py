@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import array
+from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
@@ -14,6 +15,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.cartesian.pose_chart import UNIT
 from rbd_dynamics.control.motion.trajectory import Point
+from rbd_dynamics.joint_states.plausibility import Plausibility
+from rbd_dynamics.model.model import Joint
 from rbd_dynamics.spatial import rotation_from_quaternion
 
 SECOND = 1_000_000_000  # ns
@@ -37,6 +40,12 @@ SMALL_REQUESTS = QoSProfile(depth=1000)  # without texts and lists
 #: what there is one of, for those as well that come later
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 SMALL = {"boolean", "octet", "float", "double", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
+
+
+def plausibility_of(joints: Sequence[Joint], names: Sequence[str], factor: float) -> Plausibility:
+    """Bounds on measured states by the limits of a model's joints, which messages call by these names."""
+    limits = [(each.limits.lower, each.limits.upper, each.limits.velocity) for each in joints]
+    return Plausibility(names, limits, [each.kind.name == "continuous" for each in joints], factor=factor)
 
 
 def queue_of(kind: type) -> QoSProfile:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.constraints import ConstraintSet
+from rbd_dynamics.control.contact.sensor_tool import SensorTool
 from rbd_dynamics.control.feedforward import per_joint
 from rbd_dynamics.control.hybrid.checks import LARGEST_ANGLE, force_problem
 from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
@@ -77,6 +78,11 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     given = task_of(params, prefix)
     constraints, task = given.sets(model)
     check_gains(params)
+    if params.sensor_tool:
+        try:
+            SensorTool.known(params.sensor_tool, model.gravity)
+        except ValueError as error:
+            raise ValueError(f"parameter sensor_tool: {error}") from None
     inside, joints = controlled_joints(robot, params, prefix)
     progress("hybrid_position_force", 1, 2)
     controller = HybridController(robot, constraints, task, law=params.law, gains=_gains(params))

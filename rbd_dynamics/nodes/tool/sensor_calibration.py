@@ -30,7 +30,8 @@ class ToolOnSensor(Part):
         self._node, self._clock = node, clock
         self._settled = SettledReadings(0, 0)
         self._poses: SensorCalibration | None = None
-        self._frame = ""
+        self._of: tuple[Any, ...] = ()  # frame and gravity of what is known
+        self._forgotten: tuple[float, ...] = ()  # numbers of a parameter that count no more
         self.tool: SensorTool | None = None
 
     def keep(self, engine: Engine, numbers: Array) -> None:
@@ -48,21 +49,24 @@ class ToolOnSensor(Part):
 
     @property
     def begun(self) -> bool:
-        """Whether poses were taken."""
-        return self._poses is not None
+        """Whether a tool is known, or poses were taken."""
+        return self._poses is not None or self.tool is not None
 
     def fits(self, engine: Engine) -> bool:
-        """Whether what was taken, if anything, is of the engine's sensor and gravity."""
-        poses = self._poses
-        return poses is None or (
-            self._frame == engine.sensor.frame and tuple(poses.gravity) == tuple(engine.model.gravity)
-        )
+        """Whether what is known, if anything, is of the engine's sensor and gravity."""
+        return not self.begun or self._of == _sensor_of(engine)
+
+    def use_given(self, engine: Engine, numbers: tuple[float, ...]) -> None:
+        """Take what a parameter says (`SensorTool.known`), where nothing else is known and it was not forgotten."""
+        if numbers and not self.begun and numbers != self._forgotten:
+            self.tool, self._of = SensorTool.known(numbers, engine.model.gravity), _sensor_of(engine)
 
     def forget(self, reason: str = "") -> None:
-        """No pose was taken. reason: it is said where one was."""
+        """Nothing is known of a tool. reason: it is said where something was."""
         if reason and self.begun:
             self._node.get_logger().warning(f"the sensor's calibration is forgotten: {reason}")
         self._poses = self.tool = None
+        self._forgotten = self._node.params.sensor_tool
         self._settled.forget()
 
     def add_pose(self, engine: Engine, stamp: int) -> str:
@@ -82,7 +86,7 @@ class ToolOnSensor(Part):
         mean, variance = self._settled.average()
         poses = self._poses or SensorCalibration(engine.model.gravity)
         poses.add(engine.robot.pose(reader.q, engine.sensor.frame)[:3, :3], mean, variance=variance)
-        self._poses, self._frame = poses, engine.sensor.frame
+        self._poses, self._of = poses, _sensor_of(engine)
         self._settled.forget()  # no reading counts twice
         try:
             self.tool = poses.tool()
@@ -93,10 +97,16 @@ class ToolOnSensor(Part):
             raise ValueError(f"{error}; call ~/forget_calibration") from None
         torque, force = self.tool.noise
         rest = f"readings differ from it by {force:.2g} N, {torque:.2g} N m"
-        return f"poses: {len(poses)}; taken off: {self.tool}; {rest}"
+        given = ", ".join(f"{number:.6g}" for number in self.tool.numbers)
+        return f"poses: {len(poses)}; taken off: {self.tool}; {rest}; as a parameter: sensor_tool: [{given}]"
 
     def report(self, status: Status) -> None:
         if self.tool is not None:
             status.values["tool on the sensor"] = str(self.tool)
         elif self._poses is not None:
             status.values["tool on the sensor"] = f"poses: {len(self._poses)}; {self._poses.missing}"
+
+
+def _sensor_of(engine: Engine) -> tuple[Any, ...]:
+    """What a calibration is good for: the sensor's frame, and gravity."""
+    return (engine.sensor.frame, *engine.model.gravity)

@@ -138,6 +138,7 @@ class WrenchInput(Part):
         """Another robot or task: a tool of another sensor, or under another gravity, is forgotten."""
         if not self.carried.fits(engine):
             self.forget_tool("the sensor's frame or gravity is another one")
+        self.carried.use_given(engine, self._node.params.sensor_tool)
 
     def forget_tool(self, reason: str = "") -> None:
         """No tool and no bias is known. reason: it is said where poses were taken."""

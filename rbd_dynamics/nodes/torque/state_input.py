@@ -8,13 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rbd_dynamics.joint_states.fast_states import FastStates
-from rbd_dynamics.joint_states.plausibility import Plausibility
 from rbd_dynamics.joint_states.reader import JointStateReader
-from rbd_dynamics.model.model import Joint
 from rbd_dynamics.nodes.commanding.heartbeat import PERIOD, Heartbeat
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
@@ -23,16 +17,9 @@ from rbd_dynamics.nodes.managed.part import Part
 from rbd_dynamics.nodes.wire.raw_joint_state import RawJointStates
 
 LOOKED_BACK, CONTRADICTING = 100, 20  # states: of the last so many, so many that cannot be beside the others
-Array = NDArray[np.float64]
 QUEUE = SECOND // 10  # ns: after a standstill, states without a stamp may be old for so long
 #: a state: stamp (ns), names, positions, velocities, efforts
 State = tuple[int, list[str], Sequence[float], Sequence[float], Sequence[float]]
-
-
-def plausibility_of(joints: Sequence[Joint], names: Sequence[str], factor: float) -> Plausibility:
-    """Bounds on measured states by the limits of a model's joints, which messages call by these names."""
-    limits = [(each.limits.lower, each.limits.upper, each.limits.velocity) for each in joints]
-    return Plausibility(names, limits, [each.kind.name == "continuous" for each in joints], factor=factor)
 
 
 class StateInput(Part):
@@ -44,15 +31,12 @@ class StateInput(Part):
     Attributes:
         refusal: the last: monotonic time, reason.
         heartbeat: of this process.
-        fast: q and v (nv) of the last state, where it was refused for being fast alone; None of others.
     """
 
     def __init__(self, node: ManagedNode[Any, Any], end: Callable[[str], None]) -> None:
         self._node, self._end = node, end
         self.refusal = (0.0, "")
         self.heartbeat = Heartbeat()
-        self.fast: tuple[Array, Array] | None = None
-        self._row: FastStates | None = None
         self._raw = RawJointStates()
         self._implausible = 0  # states in a row
         self._recent: deque[bool] = deque(maxlen=LOOKED_BACK)  # which states were implausible
@@ -72,14 +56,15 @@ class StateInput(Part):
         except RuntimeError:  # it is cut off, or none
             return 0
 
-    def fresh(self, raw: bytes, begin: int, now: int, timeout: float) -> State | None:
-        """What a message says; None where it is too old, or may be.
+    def fresh(self, reader: JointStateReader, raw: bytes, begin: int, now: int, timeout: float) -> State | None:
+        """What a message says; None where it is too old, or may be: then the reader heeds it at most.
 
         begin: when it came, by the steady clock; now: the same by the node's, both ns. timeout: s.
         """
         state = self._raw.read(raw)
         if problem := staleness(state[0], now, timeout):
             self.refuse(problem)
+            reader.heed(state[1], state[2], state[3], state[0], (now - state[0]) / SECOND)
             return None
         if state[0]:
             return state
@@ -92,22 +77,12 @@ class StateInput(Part):
         """Whether the reader has a new complete state, all of which can have been measured."""
         stamp, names, position, velocity, _ = state
         if reader.read(names, position, velocity, stamp):
-            self.fast = self._row = None
             return True
-        self.fast = self._fast_of(reader, state) if reader.implausible else None
-        self.refuse(reader.problem, reader.implausible)
+        if reader.doubted and not reader.implausible:  # the next states will tell
+            self.refusal = (time.monotonic(), reader.problem)
+        else:
+            self.refuse(reader.problem, reader.implausible)
         return False
-
-    def _fast_of(self, reader: JointStateReader, state: State) -> tuple[Array, Array] | None:
-        """What was refused, where states in a row say the same: the robot is so fast."""
-        if reader.plausibility is None:
-            return None
-        if self._row is None:
-            self._row = FastStates(reader.plausibility.turning)
-        q, v = reader.arranged(state[2]), reader.arranged(state[3])
-        unknown = np.isnan(q)  # joints that the message has not
-        q[unknown], v[unknown] = reader.q[unknown], 0.0
-        return (q, v) if self._row.take(q, v, state[0]) else None
 
     def refuse(self, problem: str, implausible: bool = False) -> None:
         """Not answered; too many implausible ones in a row end the control."""

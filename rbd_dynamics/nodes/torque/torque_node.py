@@ -25,7 +25,7 @@ from rbd_dynamics.nodes.managed.acceptance import Acceptance
 from rbd_dynamics.nodes.managed.description import BuildError
 from rbd_dynamics.nodes.managed.engines import T
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
-from rbd_dynamics.nodes.managed.messages import SECOND
+from rbd_dynamics.nodes.managed.messages import SECOND, plausibility_of
 from rbd_dynamics.nodes.managed.payload import PayloadService, check_holding
 from rbd_dynamics.nodes.torque.alone import Alone
 from rbd_dynamics.nodes.torque.effort_output import EffortOutput
@@ -33,7 +33,7 @@ from rbd_dynamics.nodes.torque.hand_over import HandOver
 from rbd_dynamics.nodes.torque.in_command import InCommand
 from rbd_dynamics.nodes.torque.motions import Motions
 from rbd_dynamics.nodes.torque.safeguards import Bounds, Safeguards
-from rbd_dynamics.nodes.torque.state_input import StateInput, plausibility_of
+from rbd_dynamics.nodes.torque.state_input import StateInput
 from rbd_dynamics.nodes.torque.transition import Transition
 from rbd_dynamics.nodes.torque.trial import Feedback, Trial
 from rbd_dynamics.nodes.torque.watching import Watching
@@ -189,15 +189,16 @@ class TorqueNode(ManagedNode[P, T]):
             return self.watching.heard(self.states.stamp_of(raw))
         steady, now, timeout = 1e-9 * begin, self.clock.now(), self.tuning.params.state_timeout
         # a state that is fresh, whole and plausible
-        state = self.states.fresh(raw, begin, now, timeout)
+        reader = engine.reader
+        state = self.states.fresh(reader, raw, begin, now, timeout)
         if state is None:
             return
-        stamp, reader = state[0], engine.reader
+        stamp = state[0]
         if stamp < reader.stamp - SECOND:
             self._set_back(engine)
         if not self.states.whole(reader, state):
-            if self.states.fast is not None and self.silence.engine is engine:
-                return self.silence.damp(*self.states.fast)
+            if reader.fast is not None and self.silence.engine is engine:
+                return self.silence.damp(*reader.fast)
             return self.silence.answer_also(engine, *state[1:4], stamp)
         # silent: gravity and damping in place of the law
         if self.silence.reason and not (self.active and self.silence.returns):

@@ -31,7 +31,7 @@ class Questions:
             be what touches the robot; and contacts.
         contact_threshold: N m, one for all joints or {joint: N m}; None: from the recording itself.
         false_alarms: false contacts per hour of motion that are allowed, where no threshold is given.
-        wrench_frame: link or joint at which tables tell the external wrench; None: they do not.
+        wrench_frame: link or joint at which tables and report tell the external wrench; None: they do not.
         energy: power and work of the joints.
         diagnosis: what is wrong with signals, and what explains what the model does not.
     """

@@ -58,8 +58,8 @@ class ExternalTorqueQuestion(Question):
         add("--false-alarms", metavar="N", type=float, default=1.0,
             help="false contacts per hour of motion that thresholds chosen here allow; default: 1")  # fmt: skip
         add("--wrench-frame", metavar="FRAME",
-            help="link or joint at which samples.csv and samples.parquet tell the wrench that the external torques are "
-            "taken for, with its standard deviation")  # fmt: skip
+            help="link or joint at which report.html, samples.csv and samples.parquet tell the wrench that the "
+            "external torques are taken for, with its standard deviation")  # fmt: skip
 
     def chosen(self, options: argparse.Namespace) -> dict[str, Any]:
         threshold: float | dict[str, float] | None = None

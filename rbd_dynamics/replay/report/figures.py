@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.terms import TERMS
 from rbd_dynamics.replay.identification.friction import friction_curve
+from rbd_dynamics.replay.results.wrench_columns import AXES
 from rbd_dynamics.replay.torques.series import WITH_FRICTION, Series
 from rbd_dynamics.scene.packing import packed
 
@@ -27,6 +28,7 @@ COLORS = {
     WITH_FRICTION: "#00875F",
     "residual": "#6E6E6E",
     "external": "#6E6E6E",
+    "wrench": "#0072B2",
     "inertia": "#00875F",
     "coriolis": "#B0508A",
     "gravity": "#C75300",
@@ -42,6 +44,8 @@ DARK = {
     "#B0508A": "#E29BC4",
     "#7D7300": "#F0E442",
 }
+#: rows of the figure of a wrench
+WRENCH_ROWS = [{"name": axis, "unit": "N m" if axis.startswith("m") else "N"} for axis in AXES]
 TIMES = "times"  # in place of those of the series, which the page has once
 ROW = 150  # pixels
 GAP = 26  # between rows: the joint's name stands there
@@ -88,6 +92,16 @@ def external_figure(series: Series, joints: Sequence[dict[str, Any]], found: dic
     return figure
 
 
+def wrench_figure(wrench: Series) -> Figure:
+    """Moment and force at a frame, and two standard deviations around them."""
+    mean, twice = wrench.mean("wrench"), 2.0 * wrench.mean("deviation")
+    figure = _rows(wrench, WRENCH_ROWS, ("wrench",), around=(mean - twice, mean + twice))
+    for trace in figure["data"]:
+        if "name" in trace:
+            trace["name"] = "wrench, with two standard deviations"
+    return figure
+
+
 def friction_figure(series: Series, joints: Sequence[dict[str, Any]], friction: dict[str, Any] | None) -> Figure | None:
     """Residual against velocity, with the friction that was found; None for a recording too long to draw."""
     if series.width > BLURRED:
@@ -131,8 +145,17 @@ def _friction_curve(joint: dict[str, Any] | None, velocity: Array) -> tuple[Arra
     return v, friction_curve(v, offset, coulomb, viscous, stribeck=bend if bend and None not in bend else None)
 
 
-def _rows(series: Series, joints: Sequence[dict[str, Any]], signals: Sequence[str], band: str = "") -> Figure:
+def _rows(
+    series: Series,
+    joints: Sequence[dict[str, Any]],
+    signals: Sequence[str],
+    band: str = "",
+    *,
+    around: tuple[Array, Array] | None = None,
+) -> Figure:
     """Lines of the signals; around `band`, where intervals are wider than samples, what is between its extremes.
+
+    around: what is between these (intervals, joints), in place of that.
 
     The page makes outlines of `y` and `upTo`, one for each stretch: a line filled to the next is so over gaps, too.
     """
@@ -145,6 +168,8 @@ def _rows(series: Series, joints: Sequence[dict[str, Any]], signals: Sequence[st
         "legend": {"orientation": "h", "x": 0, "y": 1 + 28 / inside, "yanchor": "bottom"},
         "xaxis": {"title": {"text": "time, s"}, "anchor": f"y{_axis(count - 1)}", "showspikes": True},
     }  # fmt: skip
+    if around is None and band and not series.exact:
+        around = series.low(band), series.high(band)
     traces: list[dict[str, Any]] = []
     for row, joint in enumerate(joints):
         column = series.names.index(joint["name"])
@@ -152,10 +177,10 @@ def _rows(series: Series, joints: Sequence[dict[str, Any]], signals: Sequence[st
         layout[f"yaxis{_axis(row)}"] = {"domain": [max(0.0, top - ROW / inside), top], "nticks": 5, "zeroline": True}
         _title(layout, f"{joint['name']}, {joint['unit']}", "x", f"y{_axis(row)}", at=top)
         axis = {"yaxis": f"y{_axis(row)}", "xaxis": "x"}
-        if band and not series.exact:
-            low, high = (packed(values[:, column]) for values in (series.low(band), series.high(band)))
+        if around is not None:
+            low, high = (packed(values[:, column]) for values in around)
             traces.append({"type": "scatter", "mode": "lines", "x": TIMES, "y": low, "upTo": high, "fill": "toself",
-                           "line": {"width": 0}, "fillcolor": COLORS[band] + "44", "hoverinfo": "skip",
+                           "line": {"width": 0}, "fillcolor": COLORS[band or signals[0]] + "44", "hoverinfo": "skip",
                            "showlegend": False, **axis})  # fmt: skip
         for signal in signals:
             traces.append({"type": "scatter", "mode": "lines", "x": TIMES,

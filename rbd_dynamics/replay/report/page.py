@@ -29,11 +29,13 @@ def write_html(
     summary: Summary,
     series: Series,
     *,
+    wrench: tuple[str, Series] | None = None,
     robot: DrawnRobot | str = "its shape was not asked for",
     scripts: str = "",
 ) -> None:
     """A page from the contents of summary.json and what was drawn. Needs plotly, whose script it takes along.
 
+    wrench: frame, and what `Analysis.wrench` says of the same times.
     robot: in 3-D, or why it is not there (`drawn_robot`).
     scripts: folder with the scripts of `write_scripts`, seen from the page; "": they stand in the page.
     """
@@ -49,6 +51,8 @@ def write_html(
             drawn["Residual over velocity"] = friction
         if "external" in series.signals:
             drawn["External torque"] = figures.external_figure(series, joints, summary.get("external_torque") or {})
+        if wrench is not None:
+            drawn[f"Wrench at {wrench[0]}"] = figures.wrench_figure(wrench[1])
     shown = robot if isinstance(robot, DrawnRobot) and drawn else None
     page, style = template(__package__, "page.html")
     title = f"{summary['robot']['name']}: {Path(summary['recording']['recording']).name}"

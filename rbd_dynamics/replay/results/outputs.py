@@ -99,7 +99,15 @@ class Outputs:
 
             if "html" in self.formats:
                 robot = drawn_robot(found, summary, self._urdf, self._meshes)
-                write_html(self._folder / "report.html", summary, found.series, robot=robot, scripts=self._scripts)
+                wrench = None if found.wrench is None else (str(found.questions.wrench_frame), found.wrench)
+                write_html(
+                    self._folder / "report.html",
+                    summary,
+                    found.series,
+                    wrench=wrench,
+                    robot=robot,
+                    scripts=self._scripts,
+                )
             if "png" in self.formats:
                 write_pictures(self._folder, summary, found.series)
         if "urdf" in self.formats:

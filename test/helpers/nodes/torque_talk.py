@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import time
+from itertools import chain, repeat
 
 import numpy as np
 
 from helpers.models.arms import JOINTS
 from helpers.nodes.ros_nodes import PATIENCE, Conversation, joint_state, joint_trajectory, others_run, wait_until
+from rbd_dynamics.joint_states.confirmation import AGREEING
 
 AGAIN = 1.0  # s without an answer after which another state is sent
 LOST = 0.3  # s without one after which the same is sent again
+AT_FIRST = 0.05  # the same of the first states: a robot that is found elsewhere is believed once some agree
 
 
 def answer_to(stamp, efforts, timeout=5.0):
@@ -30,13 +33,13 @@ def answered(states, message, efforts):
 
     One alone may be lost (best effort), or be stale once a busy machine reads it.
     """
-    found = None
+    found, waits = None, chain([AT_FIRST] * (AGREEING - 1), repeat(AGAIN))
 
     def asked():
         nonlocal found
         state = message()
         states.publish(state)
-        found = answer_to(state.header.stamp, efforts, AGAIN)
+        found = answer_to(state.header.stamp, efforts, next(waits))
         return found is not None
 
     wait_until(asked, "an effort")
@@ -65,7 +68,7 @@ def answer_in_time(states, state, efforts, seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         states.publish(state)  # again: best effort, it may be lost
-        if efforts.wait_for(came, min(LOST, seconds)):
+        if efforts.wait_for(came, min(LOST if efforts else AT_FIRST, seconds)):
             return np.array(efforts[-1].effort)
     return None
 

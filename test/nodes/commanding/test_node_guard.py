@@ -22,6 +22,8 @@ from helpers.nodes.ros_nodes import (
 from helpers.nodes.silences import REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 from helpers.periodic import Periodic
 
+from rbd_dynamics.joint_states.confirmation import AGREEING
+
 pytest.importorskip("pinocchio")
 pytestmark = needs_ros
 
@@ -147,6 +149,17 @@ def test_commands_that_stop_leave_the_robot_held_where_it_is(guard, oracle):
     guard.diagnosed("they have stopped; commanded: zero")
     guard.pass_on()
     guard.node.says("it was silent: no good command for")
+
+
+def test_zeros_of_another_publisher_beside_the_robot_are_no_robot_to_hold(guard, oracle):
+    guard.pass_on()
+    count = len(guard.commands)
+    with Stream(guard.ros, (REST, REST)):
+        guard.diagnosed("position 0 of joint 'shoulder' is not plausible")
+        guard.torques.paused = True
+        commands = guard.until_zero(count)
+    assert sum(np.allclose(command, oracle.gravity(A[0]), rtol=1e-9) for command in commands) > 10
+    assert not any(np.allclose(command, oracle.gravity(REST), rtol=1e-6) for command in commands)
 
 
 @pytest.mark.parametrize(("mode", "last"), [("zero", REST), ("nothing", EFFORTS)])
@@ -384,12 +397,16 @@ def test_a_description_of_the_same_joints_does_not_make_it_forget_the_last_state
             wait_until(has_another, "the other robot")
             return found
 
+        for _ in range(AGREEING - 1):
+            assert not refused(REST)  # nor believed yet
         assert any("no velocity" in reason for reason in refused(REST))
         assert not refused(REST)
         assert not any(refused_until_it_has_another(ARM.replace('value="2.0"', 'value="2.5"')))
         assert not refused(REST)
-        found = refused_until_it_has_another(ARM.replace("shoulder", "hip"))
-        assert not any(found[:-1]) and found[-1]
+        assert not any(refused_until_it_has_another(ARM.replace("shoulder", "hip")))
+        for _ in range(AGREEING - 2):  # one was read already
+            assert not refused(REST)
+        assert any("no velocity" in reason for reason in refused(REST))
 
 
 def test_states_that_come_before_there_is_a_robot_are_left_alone(ros):

@@ -16,6 +16,8 @@ from helpers.nodes.silences import Oracle
 from helpers.nodes.torque_talk import Talk
 from helpers.periodic import Periodic
 
+from rbd_dynamics.joint_states.confirmation import AGREEING
+
 pytestmark = needs_ros
 REST = np.zeros(3)
 GAINS = {"kp": [50.0, 30.0, 20.0], "kd": [2.0, 1.0, 0.5]}
@@ -64,11 +66,30 @@ def talk(ros):
 def test_what_cannot_have_been_measured_is_not_answered(talk, robot, q, v, reason):
     time.sleep(0.001)
     np.testing.assert_allclose(talk.ask(REST, REST), law(robot, REST, REST), rtol=1e-12, atol=1e-12)
-    bad = talk.message(q, v)
+    last = talk.efforts[-1].header.stamp
+    bad = talk.message(q, v, stamp=10**9 * last.sec + last.nanosec + 2_000_000)
     talk.states.publish(bad)
     talk.diagnosed(reason)
     assert talk.answer(bad.header.stamp, timeout=0.0) is None
     np.testing.assert_allclose(talk.ask(REST, REST), law(robot, REST, REST), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("before", ["nothing", "elsewhere"])
+def test_a_robot_that_is_found_elsewhere_is_believed_once_some_states_agree(ros, robot, before):
+    """Zeros of a publisher that knows nothing, beside the robot's states: none of them is answered."""
+    with ros.start("feedforward", {**PATIENT, **BARE, "most_refused": 0}, name=f"found_{before}") as node:
+        talk, there = Talk(ros, node), np.array([1.0, -0.8, 0.2])
+        if before == "elsewhere":
+            talk.ask([-1.0, 0.5, 0.4], REST)
+        begin = time.time_ns() + 10**8  # s later
+        for k in range(20):
+            talk.states.publish(talk.message(there if k % 2 else REST, REST, stamp=begin + k * 10**6))
+        talk.diagnosed("where 3 states in a row must agree, and 1 did")
+        doubted = len(talk.efforts)
+        found = talk.ask(there, REST)
+        np.testing.assert_allclose(found, robot.inverse_dynamics(there, REST, REST), rtol=1e-12)
+        assert doubted == (before == "elsewhere")
+        assert all(abs(effort.effort[0] - found[0]) < 1e-9 for effort in talk.efforts[doubted:])
 
 
 def test_an_effort_far_from_what_was_commanded_is_not_answered(ros, robot):
@@ -275,17 +296,26 @@ def near(ros):
     from rbd_dynamics.nodes.feedforward import FeedforwardNode
 
     with in_this_process(ros, FeedforwardNode, {**PARAMETERS, **BARE, "state_timeout": 5.0}) as node:
+        for _ in range(AGREEING - 1):  # the next is believed
+            tell(node)
         yield node
 
 
-def test_another_description_does_not_free_the_rate_of_efforts(near, monkeypatch):
+def tell(node, age=0.0):
+    """A state at rest, measured so many seconds ago."""
     from rclpy.serialization import serialize_message
 
+    state = joint_state(JOINTS, REST, REST, stamp=time.time_ns() - round(1e9 * age))
+    node.on_joint_state(serialize_message(state))
+    return state
+
+
+def test_another_description_does_not_free_the_rate_of_efforts(near, monkeypatch):
     sent, first = [], near.engine
     monkeypatch.setattr(near.silence.publisher, "publish", sent.append)
 
     def answer():
-        near.on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
+        tell(near)
         return np.array(sent[-1].data)
 
     rate = 0.01  # N m/s: what is heavier by half a kilogram takes 0.98 N m
@@ -302,7 +332,6 @@ def test_another_description_does_not_free_the_rate_of_efforts(near, monkeypatch
 
 def test_a_named_effort_that_would_come_too_late_is_left_out(ros, near, monkeypatch):
     """The command is on its way first; the middleware may take long to write it."""
-    from rclpy.serialization import serialize_message
     from sensor_msgs.msg import JointState
 
     heard, sent = ros.collect(JointState, "feedforward/effort"), []
@@ -317,9 +346,7 @@ def test_a_named_effort_that_would_come_too_late_is_left_out(ros, near, monkeypa
 
         with monkeypatch.context() as patch:
             patch.setattr(near.silence.publisher, "publish", late)
-            state = joint_state(JOINTS, REST, REST, stamp=time.time_ns())
-            near.on_joint_state(serialize_message(state))
-        return state.header.stamp
+            return tell(near).header.stamp
 
     first, _, last = (answered(slow) for slow in (0.0, 6.0, 0.0))
     wait_until(lambda: any(effort.header.stamp == last for effort in heard), "the last effort")
@@ -329,8 +356,6 @@ def test_a_named_effort_that_would_come_too_late_is_left_out(ros, near, monkeypa
 
 def test_a_torque_that_is_ready_too_late_is_not_commanded(near, monkeypatch):
     """As where the process was stopped while it computed."""
-    from rclpy.serialization import serialize_message
-
     from rbd_dynamics.nodes.torque import torque_node
 
     sent, passed, respond = [], [0.0], near.respond
@@ -345,8 +370,7 @@ def test_a_torque_that_is_ready_too_late_is_not_commanded(near, monkeypatch):
 
         monkeypatch.setattr(near, "respond", slowly)
         before = len(sent)
-        state = joint_state(JOINTS, REST, REST, stamp=time.time_ns() - round(1e9 * age))
-        near.on_joint_state(serialize_message(state))
+        tell(near, age)
         assert len(sent) - before == (slow + age < 5.0), (slow, age)
         assert near.states.refusal[1].startswith("stale torque") == (slow + age > 5.0)
         near.states.refusal = (0.0, "")
@@ -354,9 +378,8 @@ def test_a_torque_that_is_ready_too_late_is_not_commanded(near, monkeypatch):
 
 def test_a_node_that_was_cleaned_up_has_no_robot_to_leave_alone(near):
     from rclpy.parameter import Parameter
-    from rclpy.serialization import serialize_message
 
-    near.on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
+    tell(near)
     assert near.silence.commanding is near.engine is not None
     near.trigger_deactivate()
     near.trigger_cleanup()
@@ -369,13 +392,11 @@ def test_a_node_that_was_cleaned_up_has_no_robot_to_leave_alone(near):
 
 
 def test_a_report_counts_the_efforts_since_the_last_one(near):
-    from rclpy.serialization import serialize_message
-
     from rbd_dynamics.nodes.managed.diagnostics import Status
 
     for count in (3, 0, 1):
         for _ in range(count):
-            near.on_joint_state(serialize_message(joint_state(JOINTS, REST, REST, stamp=time.time_ns())))
+            tell(near)
         status = Status()
         near.report_all(status)
         assert status.values["efforts published per second"] == count

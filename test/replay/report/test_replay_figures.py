@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
-
 import numpy as np
 import pytest
+from helpers.checks.pages import unpacked
 
 from rbd_dynamics.replay.identification.friction import friction_curve
 from rbd_dynamics.replay.report import figures
@@ -33,11 +32,6 @@ def series_of(points: int, names=("a", "c", "<b>")) -> Series:
 
 def drawn(series, signal, name, part="mean"):
     return packed(getattr(series, part)(signal)[:, series.names.index(name)])
-
-
-def unpacked(numbers):
-    """As the page does."""
-    return numbers["low"] + numbers["step"] * np.frombuffer(b64decode(numbers["codes"]), "<u2")
 
 
 def test_a_row_of_lines_for_each_joint():

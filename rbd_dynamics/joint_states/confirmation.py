@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A joint that is found elsewhere after a while without states: did it get there, or is the measurement wrong?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rbd_dynamics.joint_states.plausibility import Plausibility
+
+AGREEING = 3  # states in a row that say the same
+VOUCHED = 0.1  # s: for so long a position vouches for those that can be reached from it, and no longer
+LONGEST_ROW = 2.0  # s; states farther apart are not in a row
+
+
+class Confirmation:
+    """Positions that the last known ones do not vouch for: believed once some states in a row agree.
+
+    One state is not enough: it may come from a publisher that knows nothing of the robot, such as a
+    joint_state_publisher that says zero for all joints. Joints are looked at one by one, as a state may come in parts.
+
+    Parameters:
+        names: the joints, for the reasons.
+
+    Attributes:
+        contradicted: the joints that were looked at last are not where the state before had found them.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+        self._found: dict[int, tuple[float, int, int]] = {}  # of a joint: position, time (ns), states that agree
+        self.contradicted = False
+
+    def clear(self, where: Sequence[int]) -> None:
+        """The last known positions of these joints vouch for the new ones."""
+        self.contradicted = False
+        if self._found:
+            for k in where:
+                self._found.pop(k, None)
+
+    def lacking(self, positions: Mapping[int, float], stamp: int, allowed: Plausibility) -> str:
+        """Which joint of those found at `positions` is not believed yet; empty: all are. stamp: of the state, ns."""
+        self.contradicted, lacking = False, ""
+        for k, position in positions.items():
+            before, time, count = self._found.get(k, (position, stamp, 0))
+            elapsed = 1e-9 * (stamp - time)
+            in_a_row = 0.0 <= elapsed <= LONGEST_ROW
+            agrees = in_a_row and allowed.reachable(k, before, position, min(elapsed, VOUCHED))
+            self.contradicted |= in_a_row and not agrees
+            count = count + 1 if agrees else 1
+            self._found[k] = position, stamp, count
+            if count < AGREEING and not lacking:
+                lacking = (
+                    f"joint {self._names[k]!r} is found at {position:.6g}, "
+                    f"where {AGREEING} states in a row must agree, and {count} did"
+                )
+        return lacking
