@@ -48,7 +48,10 @@ class Starter:
         self.spent = 0.0  # s of processor time, of nodes that have ended
 
     def start(self, module: str, arguments: list[str], log: Path) -> Forked | None:
-        """A node with this environment; None where the starter has another one."""
+        """A node with this environment; None where the starter has another one, and where coverage is to know whose
+        node executes a line, which it learns as an interpreter starts."""
+        if "COVERAGE_PROCESS_START" in os.environ:
+            return None
         if self._process is None:
             self._begun_with = _settled()
             command = [sys.executable, __file__]

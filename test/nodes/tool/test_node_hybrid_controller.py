@@ -8,7 +8,6 @@ import math
 import numpy as np
 import pytest
 from helpers.nodes.ros_nodes import needs_ros, others_run, wait_until
-from helpers.wide import wide
 from scipy.spatial.transform import Rotation
 
 pytest.importorskip("mujoco")
@@ -222,7 +221,6 @@ def test_the_tool_on_the_sensor_is_found_and_taken_off(rig):
         rig.forget()
 
 
-@wide  # the law itself: test_pressing.py
 def test_a_sphere(rig):
     _, ball, _, _, center = pressing.scene(pressing.Case(surface=pressing.Sphere(0.3)))
     table, place = rig.plant, [float(x) for x in pressing.scene(pressing.Case()).position]

@@ -196,7 +196,6 @@ def test_a_motion_beyond_the_arms_reach_stops_in_front_and_the_force_is_held(rig
     put(rig, path_tolerance=[0.1])
 
 
-@wide  # the law itself: test_contact_told.py
 def test_noise_above_what_counts_as_contact_is_none_and_the_surface_is_found_gently(rig):
     """2 N rms, with a `contact_force` of 0.5 N: what was taken for contact in the air struck with 36 N."""
     rig.engage(False)
@@ -212,7 +211,6 @@ def test_noise_above_what_counts_as_contact_is_none_and_the_surface_is_found_gen
     np.testing.assert_allclose(np.mean(rig.forces[-300:]), 10.0, rtol=0.05)
 
 
-@wide  # the law itself: test_contact_told.py
 def test_a_sensor_that_drifts_is_told_by_what_joint_torques_press_with(rig):
     for k in range(2500):
         rig.bias = np.array([0.0, 0.0, -2e-3 * k])  # of a tool that points down: it reads more and more

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from helpers.models.robots import robot_file
 from helpers.nodes.ros_nodes import Conversation, joint_state, needs_ros, wait_until
-from helpers.wide import table, wide
+from helpers.wide import table
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
@@ -130,7 +130,7 @@ def test_a_singular_start_configures_and_engaging_says_so(ros, arm):
         assert talk is not None and node.alive
 
 
-@pytest.mark.parametrize("missing", table([-1.0, 1.0], [1.0]))  # the law itself: test_hybrid_contacts.py
+@pytest.mark.parametrize("missing", [-1.0, 1.0])
 def test_a_model_that_is_a_kilogram_wrong_touches_at_the_wanted_speed(rig, missing):
     """The robot is lighter or heavier than the node believes."""
     tool = rig.plant.model.body(pressing.TOOL if missing > 0.0 else "panda_hand")
@@ -233,7 +233,6 @@ def test_gains_that_are_not_stable_are_refused(node_and_rig, gains, reason):
     assert not result.successful and reason in result.reason and "\n" not in result.reason, result.reason
 
 
-@wide  # the law itself: test_hybrid_contacts.py
 def test_friction_of_a_third_costs_less_than_three_millimetres(rig):
     on_a_surface(rig, stiffness=1e5, friction=0.3)
     engaged(rig, 1.8)
@@ -257,7 +256,6 @@ def test_a_soft_surface_is_pressed_and_one_that_gives_too_much_is_told(rig):
     rig.diagnosed("or soft (")
 
 
-@wide  # as what is soft
 def test_a_tilted_surface_is_told(rig):
     on_a_surface(rig, stiffness=1e5, tilt=math.radians(10.0), friction=0.2)
     put(rig, press_tolerance=0.01)
