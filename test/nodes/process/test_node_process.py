@@ -90,7 +90,7 @@ def test_every_one_of_many_requests_at_once_is_answered(ros):
     from rclpy.qos import QoSProfile
     from std_srvs.srv import Trigger
 
-    with ros.start("guard", {"robot_description": ARM}, name="asked", afresh=True) as node:
+    with ros.start("guard", {"robot_description": ARM}, name="asked") as node:
         node.is_active()
         client = ros.node.create_client(Trigger, "asked/resume", qos_profile=QoSProfile(depth=1000))
         assert client.wait_for_service(PATIENCE), "waited in vain for the service"
@@ -110,7 +110,7 @@ def test_simulated_time_is_the_one_that_counts(ros):
     from rosgraph_msgs.msg import Clock
     from sensor_msgs.msg import JointState
 
-    with ros.start("feedforward", {"robot_description": ARM, "use_sim_time": True}, name="simulated", afresh=True):
+    with ros.start("feedforward", {"robot_description": ARM, "use_sim_time": True}, name="simulated"):
         states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
         clock = ros.publisher(Clock, "/clock")
         efforts = ros.collect(JointState, "simulated/effort")
@@ -139,7 +139,7 @@ def test_prefix_goes_before_joint_names_once(ros, gravity, in_description):
         for name in JOINTS:
             description = description.replace(f'"{name}"', f'"left_{name}"')
     parameters = {"robot_description": description, "tf_prefix": "left_", "joints": names[:2]}
-    with ros.start("feedforward", parameters, name=f"prefixed{int(in_description)}", afresh=True) as node:
+    with ros.start("feedforward", parameters, name=f"prefixed{int(in_description)}") as node:
         states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
         efforts = ros.collect(JointState, f"{node.name}/effort")
         wait_until(lambda: states.publish(at_rest(names)) or time.sleep(0.1) or efforts, "an effort")
@@ -153,7 +153,7 @@ def test_simulator_in_lockstep_waits_for_its_controller(ros):
     from std_msgs.msg import Float64MultiArray
 
     parameters = {"robot_description": ARM, "lockstep": True, "publish_clock": True, "publish_rate": 100.0}
-    with ros.start("simulator", parameters, name="lockstep", afresh=True) as node:
+    with ros.start("simulator", parameters, name="lockstep") as node:
         node.is_active()
         commands = ros.publisher(Float64MultiArray, "lockstep/commands")
         states = ros.collect(JointState, "joint_states")

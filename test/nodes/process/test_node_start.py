@@ -131,7 +131,7 @@ def test_node_that_cannot_configure_stays_and_its_diagnostics_say_error(ros, tmp
         far = "constraints: [{name: far, type: coupling, coefficients: {elbow: 1.0}, offset: 1.0e+300}]"
         (tmp_path / "far.yaml").write_text(far)
         parameters = parameters | {"scene_file": str(tmp_path / "far.yaml")}
-    with ros.start(executable, parameters, name="unable", afresh=True) as node:
+    with ros.start(executable, parameters, name="unable") as node:
         node.is_there()
         talk = Conversation(ros, node)
         talk.diagnosed("cannot configure")
