@@ -198,6 +198,7 @@ def _run(module: str, arguments: list[str], environment: dict[str, str], log: st
     for number in (signal.SIGINT, signal.SIGTERM):  # as `common/early_signals.py` does
         signal.signal(number, lambda *_: os._exit(0))
     path = importlib.import_module("importlib.util").find_spec(module).origin
+    sys.modules.pop(module, None)  # it runs as `__main__`
     sys.argv[:] = [path, *arguments]
     sys.orig_argv[:] = [sys.executable, "-m", module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
