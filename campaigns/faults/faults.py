@@ -155,6 +155,10 @@ class Faults(Beginnings):
     def hostile_state(self) -> None:
         kind, messages = hostile.joint_state(self.rng, self.motion)
         self.tell("note", f"joint state: {kind}")
+        self._publish_states(messages)
+
+    def _publish_states(self, messages: list[Any]) -> None:
+        """The stamps of those that are good are told."""
         stamps = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in messages if not isinstance(m, bytes)]
         self.tell("stamps", [stamp for stamp in stamps if stamp % 1000 == OTHER])
         for message in messages:
@@ -174,8 +178,8 @@ class Faults(Beginnings):
             if what == "states":
                 kind, messages = hostile.joint_state(self.rng, self.motion)
                 # damaged ones, or parts of which one is lost, may make a whole state
-                for message in messages[:2] if kind not in ("garbage", "in two parts") else ():
-                    self.client.states.publish(message)
+                if kind not in ("garbage", "in two parts"):
+                    self._publish_states(messages[:2])
             elif what == "wishes":
                 self.hostile_wish()
             else:

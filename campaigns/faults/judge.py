@@ -88,7 +88,7 @@ class Judge:
         self._last_good = 0
         self._before: tuple[int, Array] | None = None  # the last effort, and the state that it answers
         self._last_time = 0.0  # of the last effort, s
-        self._others: deque[int] = deque(maxlen=200)  # stamps of good states that are not in the ring
+        self._others: deque[int] = deque(maxlen=2000)  # stamps of good states that are not in the ring
         # until when (s) settings were in force, and what was to come then
         self._settings_before: deque[tuple[float, Settings, list[Change]]] = deque(maxlen=2)
         self.waits, self.guards_waits = Waits(), Waits()
@@ -405,7 +405,13 @@ class Judge:
         q_d = self.motion.positions(stamps)
         bases = [replace(self.now, robot=r, payload=p, settings=s) for r, p, s in self._combinations()]
         if any(change.part == "anew" for change in self._changes):
-            bases += [replace(self._start, robot=robot) for robot in self._robots]
+            anew = [replace(self._start, robot=robot) for robot in self._robots]
+            bases += anew
+            for change in self._sent[::-1]:  # a set-point that came before its first effort was seen
+                if change.part == "desired" and isinstance(change.value, SetPoint):
+                    for base, desired in product(anew, (change.value, Hold(change.value.wanted.q))):
+                        if self._fits(replace(base, desired=desired), stamp, q, v, tau):
+                            yield replace(base, desired=desired)
         for base in bases:
             s, model = base.settings, oracle(base.robot, base.payload)
             feedback = np.array(s.kp) * (q_d - q) - np.array(s.kd) * v

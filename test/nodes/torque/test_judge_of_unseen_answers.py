@@ -97,6 +97,32 @@ def test_a_trajectory_may_begin_at_a_set_point_that_no_effort_has_told(sent):
     assert judge.counts.wrong == (0 if sent else 1), seen[:1]
 
 
+def test_a_node_that_has_begun_anew_may_hold_a_set_point_before_an_effort_of_it_is_seen():
+    """Seen: it took the set-point, stood still for two seconds on a busy machine, and answered then."""
+    from campaigns.faults.desired import Hold, SetPoint, Wanted
+    from campaigns.faults.judge import Judge
+    from campaigns.faults.robot import Motion, oracle
+    from campaigns.faults.sender import RING
+
+    seen, ring = [], np.zeros(RING + 2, np.int64)
+    judge = Judge(Motion(BEGIN, 0.02), ring, seen.append)
+    first, later = BEGIN + 10**9, BEGIN + 5 * 10**9
+    ring[:2], ring[-2] = (first, later), 2
+    model, none, start = oracle("panda", None), np.zeros(7), judge.now.settings
+    q, v = judge.motion.state(first)
+    judge.effort(first, start.torque(model, q, v, Hold(q), first)[0], first + 10**6)
+    judge.event(1e-9 * first + 0.1, "settings", {"terms": ("inertia", "coriolis")})
+    judge.event(1e-9 * first + 0.2, "anew", None)
+    wanted = judge.motion.state(first)[0] + 0.0123
+    judge.event(1e-9 * later - 2.0, "desired", SetPoint(Wanted(wanted, none + 0.01, none)))
+    q, v = judge.motion.state(later)
+    held = start.torque(model, q, v, Hold(wanted), later)[0]
+    judge.effort(later, held, later + 10**6)
+    assert (judge.counts.wrong, judge.counts.exact) == (0, 2), seen[:1]
+    judge.effort(later + 4000, held + 1e-6, later + 10**6)
+    assert judge.counts.wrong == 1
+
+
 @pytest.mark.parametrize("together", [True, False])
 def test_a_hold_of_hybrid_controller_changes_all_efforts_in_proportion(together):
     """Seen: efforts called wrong in a flood of states, some us apart, as efforts may change by .04 N m from one to the
