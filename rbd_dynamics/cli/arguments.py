@@ -216,7 +216,7 @@ def _add_gains(commands: Any) -> None:
         description="Compute kp and kd of each joint from the mass matrix over the robot's workspace, for a rate, a "
         "delay and a lag of the actuators, with half of the largest damping that is stable in every posture. Print "
         "the bandwidth, how far a torque that the model lacks moves each joint, and the margin; with --output also "
-        "write the parameter file of the node feedforward.",
+        "write the parameter file of the node feedforward, with friction among its terms where the description has it.",
         examples=GAINS_EXAMPLES,
     )
     add_urdf(parser)
@@ -227,9 +227,10 @@ def _add_gains(commands: Any) -> None:
         help="how late joint states are, filters included, besides a period for the command; default: 0")  # fmt: skip
     add("--lag", metavar="S", type=from_zero, default=0.0,
         help="time constant of the actuators' torque; 0.005 is a bandwidth of 32 Hz; default: 0")  # fmt: skip
-    add("--bandwidth", metavar="HZ", type=above_zero, help="of the slowest motion; default: what leaves a margin of 2")
+    add("--bandwidth", metavar="HZ", type=above_zero,
+        help="of the slowest motion; default: what leaves a margin of 2, but at most 10")  # fmt: skip
     add("--damping-ratio", metavar="RATIO", type=above_zero, default=0.7, help="of the slowest motion; default: 0.7")
-    add("--law", choices=("feedforward", "computed_torque"), default="feedforward", help="default: feedforward")
+    add("--law", choices=("feedforward", "computed_torque"), help="default: that with the faster slowest motion")
     add("--armature", metavar="[NAME=]VALUE", type=armature, action="append", default=[],
         help="assume a rotor, kg m^2 as seen at the joint, of one joint or of all; may be repeated")  # fmt: skip
     add("--output", "-o", metavar="FILE", type=Path, help="parameter file that is written")

@@ -8,7 +8,7 @@ import json
 import math
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rbd_dynamics.cli.sources import load_and_warn
 
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+LAWS = ("feedforward", "computed_torque")
+USUAL = 10.0  # Hz: beyond, drives and links of most arms give way, which no gains here know of
+FAR = 0.05  # rad or m
 LITTLE = 0.02  # kg m^2 at a revolute joint: less than that of most geared motors' rotors
 
 
 def run_gains(options: argparse.Namespace) -> int:
-    from rbd_dynamics.control.pd_gains import joint_gains
     from rbd_dynamics.control.safety.closed_loop import Timing
-    from rbd_dynamics.robot import Robot
 
     period = 1.0 / options.rate
     # a command acts with the next cycle of what takes it
@@ -38,21 +39,51 @@ def run_gains(options: argparse.Namespace) -> int:
 
         check_file(options.output)
     model = _with_armatures(load_and_warn(options), options.armature)
-    found = joint_gains(
-        Robot(model, backend="reference"),
-        timing,
-        bandwidth=options.bandwidth,
-        damping_ratio=options.damping_ratio,
-        computed_torque=options.law == "computed_torque",
-    )
+    law, found = _best(model, timing, options)
     if options.json:
-        print(json.dumps(_plain(found), indent=2))
+        print(json.dumps({"law": law, **_plain(found)}, indent=2))
     else:
-        _print(model, found, timing, options.law)
+        _print(model, found, timing, law)
     if options.output is not None:
-        write_whole(options.output, _parameters(model, found, timing, options))
+        write_whole(options.output, _parameters(model, found, timing, law, options))
         print(options.output, file=sys.stderr if options.json else sys.stdout)
     return 0
+
+
+def _best(model: Model, timing: Timing, options: argparse.Namespace) -> tuple[str, JointGains]:
+    """The law that was asked for, or whose slowest motion is faster, and its gains. Raises ValueError: none is stable.
+
+    A law that multiplies by the mass matrix is for arms with light joints; with heavy rotors both are as fast.
+    """
+    found: list[tuple[str, JointGains]] = []
+    problems: list[ValueError] = []
+    for law in [options.law] if options.law else LAWS:
+        try:
+            found.append((law, _found(model, timing, law, options)))
+        except ValueError as problem:
+            problems.append(problem)
+    if not found:
+        raise problems[-1]
+    return max(found, key=lambda one: round(one[1].bandwidth, 6))
+
+
+def _found(model: Model, timing: Timing, law: str, options: argparse.Namespace) -> JointGains:
+    from rbd_dynamics.control.pd_gains import joint_gains
+    from rbd_dynamics.robot import Robot
+
+    robot, computed_torque = Robot(model, backend="reference"), law == "computed_torque"
+    asked: dict[str, Any] = {"damping_ratio": options.damping_ratio, "computed_torque": computed_torque}
+    found = joint_gains(robot, timing, bandwidth=options.bandwidth, **asked)
+    if options.bandwidth is None and found.bandwidth > USUAL:
+        found = joint_gains(robot, timing, bandwidth=USUAL, **asked)
+    return found
+
+
+def _friction(model: Model, found: JointGains) -> Array:
+    """By how much the description's Coulomb friction moves each joint off (n), rad or m."""
+    import numpy as np
+
+    return np.array([model.joint(name).friction for name in found.joints]) / found.stiffness
 
 
 def _with_armatures(model: Model, given: list[tuple[str, float]]) -> Model:
@@ -113,6 +144,21 @@ def _print(model: Model, found: JointGains, timing: Timing, law: str) -> None:
         f"and kp by {found.margin**2:.3g} before one is unstable.",
         soft_wrap=True,
     )
+    if found.bandwidth >= USUAL and found.margin > 2.0:
+        console.print(
+            f"Up to {found.bandwidth * found.margin / 2.0:.2g} Hz (--bandwidth) a margin of 2 is left, where drives "
+            "and links do not give way.",
+            soft_wrap=True,
+        )
+    moved = _friction(model, found)
+    if moved.max() > FAR:
+        worst = int(moved.argmax())
+        console.print(
+            f"The description's friction moves {escape(found.joints[worst])} off by "
+            f"{_length(moved[worst], slides=isinstance(model.joint(found.joints[worst]).kind, Prismatic))}: `friction` "
+            "among the terms takes that out, if the robot does not compensate it itself.",
+            soft_wrap=True,
+        )
     if light and law == "feedforward":
         console.print(
             f"The description has no rotor for {escape(', '.join(light))}: so light a joint bounds the gains of all. "
@@ -127,8 +173,9 @@ def _length(x: float, *, slides: bool) -> str:
     return f"{x:.3g} {unit}" if x >= 1.0 else f"{1e3 * x:.3g} m{unit}"
 
 
-def _parameters(model: Model, found: JointGains, timing: Timing, options: argparse.Namespace) -> str:
+def _parameters(model: Model, found: JointGains, timing: Timing, law: str, options: argparse.Namespace) -> str:
     from rbd_dynamics.control.pd_gains import named
+    from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
 
     lines = [
         f"# PD gains of {model.name}, by `rbd_dynamics gains`: {named(timing)}.",
@@ -138,12 +185,14 @@ def _parameters(model: Model, found: JointGains, timing: Timing, options: argpar
     if options.armature:
         assumed = ", ".join(f"{name or 'all joints'} {value:g} kg m^2" for name, value in options.armature)
         lines.append(f"# Rotors were assumed ({assumed}): the node needs them in its description as well.")
+    terms = TERMS if _friction(model, found).any() else WITHOUT_FRICTION
     return "\n".join([
         *lines,
         f"/**/{options.node}:",
         "  ros__parameters:",
         f"    joints: [{', '.join(found.joints)}]",
-        f"    law: {options.law}",
+        f"    terms: [{', '.join(terms)}]  # leave out what the robot compensates itself",
+        f"    law: {law}",
         f"    kp: {_row(found.kp)}",
         f"    kd: {_row(found.kd)}",
         f"    actuator_bandwidth: {float(f'{timing.bandwidth:.4g}')!r}",

@@ -71,7 +71,7 @@ def test_the_command_prints_them_and_writes_what_the_node_reads(tmp_path, capsys
     path = tmp_path / "pd.yaml"
     options = ["--rate", "500", "--delay", "0.002", "--lag", "0.005", "--lock", "panda_finger_joint1=0"]
     rotors = ["--armature", "0.1", "--armature", "panda_joint7=0.05"]
-    assert main(["gains", "panda", *options, *rotors, "-o", str(path)]) == 0
+    assert main(["gains", "panda", *options, *rotors, "--law", "feedforward", "-o", str(path)]) == 0
     out = capsys.readouterr().out
     assert "control at 500 Hz, 4 ms from a state to its torque, and actuators of 31.8 Hz" in out
     assert "no rotor" not in out and out.rstrip().endswith(str(path))
@@ -81,10 +81,30 @@ def test_the_command_prints_them_and_writes_what_the_node_reads(tmp_path, capsys
         key: tuple(value) if isinstance(value, list) else value for key, value in written["ros__parameters"].items()
     })  # fmt: skip
     assert len(given.kp) == len(given.kd) == len(given.joints) == 7 and given.law == "feedforward"
-    assert main(["gains", "panda", *options, "--json"]) == 0
+    assert main(["gains", "panda", *options, "--law", "feedforward", "--json"]) == 0
     plain = json.loads(capsys.readouterr().out)
     assert plain["joints"] == list(given.joints) and max(plain["kp"]) < min(given.kp)
-    assert main(["gains", "panda", *options]) == 0
+    assert main(["gains", "panda", *options, "--law", "feedforward"]) == 0
     assert "The description has no rotor for panda_joint7 (0.0067 kg m²)" in capsys.readouterr().out
     assert main(["gains", "panda", "--armature", "wrist=1"]) == 2
     assert "no joint named 'wrist'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("rotor", "law"), [([], "computed_torque"), (["--armature", "100"], "feedforward")])
+def test_the_law_is_that_with_the_faster_slowest_motion_and_no_faster_than_drives_allow(capsys, rotor, law):
+    assert main(["gains", "z1", "--rate", "1000", *rotor, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["law"] == law
+    assert found["bandwidth"] == pytest.approx(10.0) and found["margin"] > 2.0
+    assert main(["gains", "z1", "--rate", "1000", "--law", "computed_torque", "--bandwidth", "30", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["bandwidth"] == pytest.approx(30.0)
+    assert main(["gains", "z1", "--rate", "1000", "--bandwidth", "300"]) == 2
+    assert "a bandwidth of 300 Hz is unstable" in capsys.readouterr().err
+
+
+def test_friction_of_the_description_is_among_the_terms_that_are_written(tmp_path, capsys):
+    for name, friction in (("z1", True), ("ur5", False)):
+        assert main(["gains", name, "--rate", "1000", "-o", str(tmp_path / name)]) == 0
+        ((_, written),) = yaml.safe_load((tmp_path / name).read_text()).items()
+        assert ("friction" in written["ros__parameters"]["terms"]) == friction
+        assert ("friction moves jointGripper off by" in capsys.readouterr().out) == friction
