@@ -8,11 +8,10 @@ from dataclasses import replace
 
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.passive_forces import friction_torque, spring_torque
+from rbd_dynamics.algorithms.polynomial import polynomial
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar, atan2, cos, less, sin, where
-
-POWERS = 6  # of time in a desired motion: a quintic
 
 
 def feedforward_torque(
@@ -75,20 +74,6 @@ def feedforward_torque(
         wanted.append(tau[dof] + passive + (1.0 - computed) * pd + offset)
         efforts.append(_within(wanted[-1], limit))
     return efforts, wanted
-
-
-def polynomial(coefficients: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Value, first and second derivative at t; the constant comes first."""
-    value: Scalar = 0.0
-    first: Scalar = 0.0
-    second: Scalar = 0.0
-    for power in reversed(range(len(coefficients))):
-        value = value * t + coefficients[power]
-        if power >= 1:
-            first = first * t + power * coefficients[power]
-        if power >= 2:
-            second = second * t + power * (power - 1) * coefficients[power]
-    return value, first, second
 
 
 def _within(value: Scalar, limit: Scalar) -> Scalar:

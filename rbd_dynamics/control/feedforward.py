@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.algorithms.feedforward_torque import POWERS, feedforward_torque
+from rbd_dynamics.algorithms.feedforward_torque import feedforward_torque
+from rbd_dynamics.algorithms.polynomial import POWERS
 from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.control.motion.splines import motion_of

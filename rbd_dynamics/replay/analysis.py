@@ -53,7 +53,7 @@ class Analysis:
     duration: float
     answers: Mapping[str, Any]
     series: Series | None
-    wrench: Series | None = None
+    wrench: Series | None
 
     @property
     def friction(self) -> FrictionResult | None:

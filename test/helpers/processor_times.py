@@ -8,6 +8,8 @@ from collections import Counter
 
 import pytest
 
+from helpers.nodes.warm_start import STARTER
+
 NAME = "processor time"
 SHOWN = 40
 _begin = pytest.StashKey[float]()
@@ -24,7 +26,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _spent() -> float:
     """Of this process and of those that it has started and that have ended, s."""
-    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own + STARTER.spent
 
 
 class _Times:

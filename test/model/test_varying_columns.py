@@ -75,7 +75,7 @@ TREES: dict[str, Callable[[], Model]] = {
 }
 every_tree = pytest.mark.parametrize("name", TREES)
 #: those with each kind of kind, and with followers, groups and chains among them
-SEVERAL = ("spherical coordinates", "cams and followers", "on a floating base", "chains between", "mixed 7", "mixed 10")
+SEVERAL = ("spherical coordinates", "cams and followers", "on a floating base", "chains between")
 #: of a whole robot that floats they take as long as all others together
 LONG = {
     "center_of_mass_derivatives", "centroidal_momentum_derivatives", "hybrid_dynamics_derivatives",

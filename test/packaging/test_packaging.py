@@ -194,6 +194,21 @@ def test_library_imports_without_ros() -> None:
     assert answer.returncode == 0, answer.stderr
 
 
+def test_the_process_that_plans_imports_neither_models_nor_kernels() -> None:
+    """Every torque node starts one."""
+    code = "import sys, rbd_dynamics.nodes.torque.planning_process; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    dear = (
+        "rbd_dynamics.model",
+        "rbd_dynamics.kernels",
+        "rbd_dynamics.compiler",
+        "rbd_dynamics.spatial",
+        "yaml",
+        "rclpy",
+    )
+    assert not {name for name in loaded.split() if name.startswith(dear)}
+
+
 @pytest.mark.parametrize("name", SERVICES)
 def test_every_response_says_success_and_why(name: str) -> None:
     srv = pytest.importorskip("rbd_dynamics_interfaces.srv", reason="the interface package is not built")

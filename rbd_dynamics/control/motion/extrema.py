@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial import polynomial
 from numpy.typing import NDArray
 
-from rbd_dynamics.algorithms.feedforward_torque import POWERS
+from rbd_dynamics.algorithms.polynomial import POWERS
 
 Array = NDArray[np.float64]
 BISECTIONS = 40

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.algorithms.feedforward_torque import POWERS
+from rbd_dynamics.algorithms.polynomial import POWERS
 
 Array = NDArray[np.float64]
 End = Literal["rest", "free"]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from rbd_dynamics.algorithms.feedforward_torque import POWERS
+from rbd_dynamics.algorithms.polynomial import POWERS
 from rbd_dynamics.control.motion.extrema import extrema
 from rbd_dynamics.control.motion.trajectory import Trajectory
 from rbd_dynamics.replay.excitation.limits import ExcitationLimits

@@ -4,18 +4,20 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from contextlib import contextmanager
 
 import numpy as np
 from rigs import pressing
 
-from helpers.nodes.ros_nodes import Conversation, SimulatedClock, joint_state, others_run
+from helpers.nodes.ros_nodes import Conversation, SimulatedClock, joint_state, others_run, wait_until
 from helpers.nodes.torque_talk import in_lockstep
 
 TASK_ROWS = ["tool.rx", "tool.ry", "tool.rz", "tool.x", "tool.y"]
 MS = 1_000_000
 AHEAD = 1.5  # s: trajectories begin so much later, and are planned by then
+SETTLED = 100  # readings that are alike while it presses
 WAITS = 0.02  # s of ours for each millisecond of the robot's, until then
 PARAMETERS = {
     "robot_description": pressing.robots()["panda"].read_text() if "panda" in pressing.robots() else "",
@@ -50,8 +52,6 @@ class Rig(Conversation):
         from std_srvs.srv import SetBool, Trigger
         from trajectory_msgs.msg import JointTrajectory
 
-        from rbd_dynamics_interfaces.msg import TaskState
-
         super().__init__(ros, node)
         self.clock = SimulatedClock(ros, self.nodes)
         self.plant = plant
@@ -62,7 +62,6 @@ class Rig(Conversation):
         self.desired = ros.publisher(WrenchStamped, f"{node.name}/desired_wrench")
         self.trajectories = ros.publisher(JointTrajectory, f"{node.name}/joint_trajectory")
         self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
-        self.task = ros.collect(TaskState, f"{node.name}/task_state", 1000)
         self._engage = ros.client(SetBool, f"{node.name}/engage")
         self.tare = ros.client(Trigger, f"{node.name}/tare")
         self.calibrate = ros.client(Trigger, f"{node.name}/calibrate_sensor")
@@ -74,6 +73,20 @@ class Rig(Conversation):
         self.bias, self.noise = np.zeros(3), 0.0  # of the sensor, N
         self.weight = None  # (m, f) of a tool at the sensor's orientation; None: there is none
         self._rng = np.random.default_rng(0)
+        self._reading = WrenchStamped()
+        self._reading.header.frame_id = pressing.TOOL
+        self._state = joint_state(pressing.ARM)
+
+    @contextmanager
+    def task(self):
+        """States of the task, while they are asked for: node and test need a third more for a step with them."""
+        from rbd_dynamics_interfaces.msg import TaskState
+
+        there_were = self.ros.forget(sys.maxsize)
+        told = self.ros.collect(TaskState, f"{self.node.name}/task_state", 1000)
+        wait_until(lambda: self.step() is not None and told, "the state of the task")
+        yield told
+        self.ros.forget(there_were)
 
     def stamp(self, message):
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self.time, 1_000_000_000)
@@ -85,29 +98,39 @@ class Rig(Conversation):
 
         message = self.stamp(WrenchStamped())
         message.header.frame_id = frame
-        if self.soft is None:
-            turned, direction = self.plant.data.body(pressing.TOOL).xmat.reshape(3, 3), self.normal()
-        else:
-            turned, direction = self.soft.robot.pose(self.soft.q, pressing.TOOL)[:3, :3], self.soft.normal
-        numbers = turned.T @ (float(force) * direction) if np.isfinite(force) else np.full(3, float(force))
+        numbers = self._in_the_tool(force) if np.isfinite(force) else np.full(3, float(force))
         message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = numbers.tolist()
         for name, value in parts.items():
             setattr(message.wrench.force, name, value)
         return message
 
+    def _in_the_tool(self, force):
+        if self.soft is None:
+            return float(force) * (self.normal() @ self.plant.data.body(pressing.TOOL).xmat.reshape(3, 3))
+        return float(force) * (self.soft.normal @ self.soft.robot.pose(self.soft.q, pressing.TOOL)[:3, :3])
+
     def reading(self, force):
-        """What the sensor tells of it."""
-        message = self.wrench(force)
-        if self.soft is not None:  # with friction
-            felt = self.soft.robot.pose(self.soft.q, pressing.TOOL)[:3, :3].T @ self.soft.force
-            message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = felt.tolist()
-        wrong = self.bias + self.noise * self._rng.standard_normal(3)
-        message.wrench.force.x += wrong[0]
-        message.wrench.force.y += wrong[1]
-        message.wrench.force.z += wrong[2]
+        """What the sensor tells of it; the same message each time, as it is sent at once."""
+        message = self.stamp(self._reading)
+        if self.soft is None:
+            felt = self._in_the_tool(force)
+        else:  # with friction
+            felt = self.soft.force @ self.soft.robot.pose(self.soft.q, pressing.TOOL)[:3, :3]
+        felt = felt + self.bias
+        if self.noise:
+            felt = felt + self.noise * self._rng.standard_normal(3)
+        torque = np.zeros(3)
         if self.weight is not None:
-            add_to(message, self.weight(self.plant.data.body(pressing.TOOL).xmat.reshape(3, 3)))
+            weight = self.weight(self.plant.data.body(pressing.TOOL).xmat.reshape(3, 3))
+            torque, felt = weight[:3], felt + weight[3:]
+        for vector, numbers in ((message.wrench.torque, torque), (message.wrench.force, felt)):
+            vector.x, vector.y, vector.z = numbers.tolist()
         return message
+
+    def state(self, q, v):
+        """What the joints tell; the same message each time."""
+        self._state.position, self._state.velocity = q.tolist(), v.tolist()
+        return self.stamp(self._state)
 
     def stands(self, q, steps):
         """The robot stands still at q, whatever the efforts are, and touches nothing."""
@@ -115,7 +138,7 @@ class Rig(Conversation):
         for _ in range(steps):
             self.clock.tell(self.time)
             self.wrenches.publish(self.reading(0.0))
-            in_lockstep(self.states, joint_state(pressing.ARM, q, 0.0 * q, stamp=self.time), self.efforts, self.node)
+            in_lockstep(self.states, self.state(q, 0.0 * q), self.efforts, self.node)
             self.time += MS
 
     def normal(self):
@@ -134,8 +157,7 @@ class Rig(Conversation):
         self.clock.tell(self.time)
         if self.sensor_works:
             self.wrenches.publish(self.reading(force))
-        state = joint_state(pressing.ARM, q, v, stamp=self.time)
-        tau = in_lockstep(self.states, state, self.efforts, self.node)
+        tau = in_lockstep(self.states, self.state(q, v), self.efforts, self.node)
         if self.soft is None:
             self.plant.advance(tau, 1e-3)
         else:
@@ -185,7 +207,7 @@ class Rig(Conversation):
         """How many trajectories were taken or refused."""
         return sum(self.node.log.count(words) for words in ("trajectory of ", "trajectory refused"))
 
-    def pressed(self, height=0.003):
+    def pressed(self, height=0.001):
         """Pressing with 10 N, from above the surface, whatever was before; where it does already, nothing is done."""
         if self.forces and self.sensor_works and self.engage().message == "press":
             for _ in range(6):
@@ -200,7 +222,10 @@ class Rig(Conversation):
             if answer.success:
                 break
         assert answer.success, answer.message
-        self.run(1.6)
+        for _ in range(32):
+            self.run(0.05)
+            if len(self.forces) > SETTLED and np.allclose(self.forces[-SETTLED:], 10.0, rtol=0.002):
+                break
         np.testing.assert_allclose(self.forces[-50:], 10.0, rtol=0.02)
         return self
 
@@ -222,13 +247,6 @@ def pressing_node(ros, **parameters):
         yield rig
 
 
-def add_to(message, numbers):
-    """Of a wrench (m, f)."""
-    torque, force = message.wrench.torque, message.wrench.force
-    torque.x, torque.y, torque.z = (np.array([torque.x, torque.y, torque.z]) + numbers[:3]).tolist()
-    force.x, force.y, force.z = (np.array([force.x, force.y, force.z]) + numbers[3:]).tolist()
-
-
 def start(height):
     """A configuration with the tool so far above the surface."""
     robot, _, _, q, _ = pressing.scene(pressing.Case())
@@ -245,3 +263,15 @@ def circle(radius, seconds, points=60):
     for k in range(points + 1):
         angle = 2 * math.pi * smooth(k / points)
         yield seconds * k / points, radius * (1.0 - math.cos(angle)), radius * math.sin(angle)
+
+
+def error_on_a_circle(rig, told):
+    """Of 4 cm, in 3 s: how far from it the node tells that the tool is, m. told: as `Rig.task` tells it."""
+    rig.move(*circle(0.04, 3.0))
+    worst = 0.0
+    for k in range(3000):
+        rig.step()
+        x, y = told[-1].positions[3:5]
+        angle = 2 * math.pi * smooth(min((k + 1) / 3000, 1.0))
+        worst = max(worst, math.hypot(x - 0.04 * (1.0 - math.cos(angle)), y - 0.04 * math.sin(angle)))
+    return worst

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
+from helpers.nodes.warm_start import STARTER
 from helpers.paths import ROOT
 from rbd_dynamics.demo.ros_domain import own_domain
 
@@ -133,10 +134,19 @@ class Ros:
                 self._gone.popleft()
 
     def start(
-        self, executable: str, parameters: dict[str, Any], *arguments: str, name: str = "", package: Path = ROOT
+        self,
+        executable: str,
+        parameters: dict[str, Any],
+        *arguments: str,
+        name: str = "",
+        package: Path = ROOT,
+        afresh: bool = False,
     ) -> NodeProcess:
-        """Start a node with parameters; use it as a context, which ends it. package: the folder that holds it."""
-        return NodeProcess(self, executable, parameters, arguments, name or executable, package)
+        """Start a node with parameters; use it as a context, which ends it. package: the folder that holds it.
+
+        afresh: by a new interpreter, in place of a fork of one that has imported the package.
+        """
+        return NodeProcess(self, executable, parameters, arguments, name or executable, package, afresh)
 
     def publisher(self, kind: Any, topic: str, qos: Any = 10, matched: int = 1) -> Any:
         """A publisher that somebody listens to."""
@@ -145,9 +155,9 @@ class Ros:
         others_run(OTHER_SIDE)
         return publisher
 
-    def collect(self, kind: Any, topic: str, qos: Any = 100) -> list[Any]:
+    def collect(self, kind: Any, topic: str, qos: Any = 100) -> Heard:
         """A list that fills with the messages of a topic, which somebody publishes."""
-        messages: list[Any] = []
+        messages = Heard()
         self.hear(kind, topic, messages.append, qos)
         return messages
 
@@ -191,6 +201,28 @@ class Ros:
         return list(self.client(SetParameters, f"{node}/set_parameters", again=5.0)(parameters=messages).results)
 
 
+class Heard(list[Any]):
+    """Messages in the order in which they came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._came = threading.Event()
+
+    def append(self, message: Any) -> None:
+        super().append(message)
+        self._came.set()
+
+    def wait_for(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Look whenever another one comes, and never in between: polling costs as much as the answers themselves."""
+        end = time.monotonic() + seconds
+        while True:
+            self._came.clear()  # before the look: one that comes during it wakes us
+            if condition():
+                return True
+            if not self._came.wait(max(0.0, end - time.monotonic())) and time.monotonic() >= end:
+                return condition()
+
+
 class NodeProcess:
     """A node of the package in a process of its own.
 
@@ -198,18 +230,30 @@ class NodeProcess:
     """
 
     def __init__(
-        self, ros: Ros, executable: str, parameters: dict[str, Any], arguments: Any, name: str, package: Path
+        self,
+        ros: Ros,
+        executable: str,
+        parameters: dict[str, Any],
+        arguments: Any,
+        name: str,
+        package: Path,
+        afresh: bool,
     ) -> None:
         self._ros, self.name = ros, name
         self._before = ros.forget(sys.maxsize)
         file = ros.folder / f"{name}.yaml"
         file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
-        command = [sys.executable, "-m", f"rbd_dynamics.nodes.{executable}", "--ros-args", "-r", f"__node:={name}"]
-        if parameters:
-            command += ["--params-file", str(file)]
+        module, given = f"rbd_dynamics.nodes.{executable}", ["--ros-args", "-r", f"__node:={name}"]
+        given += [*(["--params-file", str(file)] if parameters else []), *arguments]
         self._log = ros.folder / f"{name}.log"
+        self._log.write_bytes(b"")
+        forked = None if afresh or package != ROOT else STARTER.start(module, given, self._log)
+        self.process = forked or self._begun(module, given, package)
+
+    def _begun(self, module: str, arguments: list[str], package: Path) -> subprocess.Popen[bytes]:
         with open(self._log, "wb") as log:
-            self.process = subprocess.Popen([*command, *arguments], stdout=log, stderr=subprocess.STDOUT, cwd=package)
+            command = [sys.executable, "-m", module, *arguments]
+            return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=package)
 
     def __enter__(self) -> NodeProcess:
         return self

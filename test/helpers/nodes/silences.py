@@ -86,9 +86,9 @@ class Watched(Conversation):
         """What it has commanded until now."""
         self._messages.clear()
 
-    def answers(self, efforts: Array | None = None) -> None:
-        """Wait until it commands something, or just that."""
-        count = len(self._messages)
+    def answers(self, efforts: Array | None = None, since: int | None = None) -> None:
+        """Wait until it commands something, or just that. since: of command number `since` on; None: from now on."""
+        count = len(self._messages) if since is None else since
         wait_until(
             lambda: any(efforts is None or np.allclose(c, efforts, rtol=1e-9) for c in self.commands[count:]),
             "a command",

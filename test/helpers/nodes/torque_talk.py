@@ -13,18 +13,19 @@ from helpers.nodes.ros_nodes import PATIENCE, Conversation, joint_state, joint_t
 from rbd_dynamics.joint_states.confirmation import AGREEING
 
 AGAIN = 1.0  # s without an answer after which another state is sent
+LOST = 0.3  # s without one after which the same is sent again
 AT_FIRST = 0.05  # the same of the first states: a robot that is found elsewhere is believed once some agree
 
 
 def answer_to(stamp, efforts, timeout=5.0):
     """What answers the state of that time, of messages that arrive; None if none does."""
-    end = time.monotonic() + timeout
-    while time.monotonic() < end:
-        for effort in reversed(efforts):
-            if effort.header.stamp == stamp:
-                return np.array(effort.effort)
-        time.sleep(0.002)
-    return None
+    found = []
+
+    def came():
+        found.extend(effort for effort in reversed(efforts) if effort.header.stamp == stamp)
+        return bool(found)
+
+    return np.array(found[0].effort) if efforts.wait_for(came, timeout) else None
 
 
 def answered(states, message, efforts):
@@ -55,17 +56,21 @@ def in_lockstep(states, state, efforts, *nodes):
 
 def answer_in_time(states, state, efforts, seconds):
     """The effort that answers a state, published until it comes; None if it does not within that time, s."""
-    states.publish(state)
-    begin = again = time.monotonic()
-    while not efforts or efforts[-1].header.stamp != state.header.stamp:
-        now = time.monotonic()
-        if now > begin + seconds:
-            return None
-        if now > again + (0.3 if efforts else AT_FIRST):  # best effort: it may be lost
-            states.publish(state)
-            again = now
-        time.sleep(5e-5)
-    return np.array(efforts[-1].effort)
+    wanted = state.header.stamp
+    sec, nanosec = wanted.sec, wanted.nanosec
+
+    def came():
+        if not efforts:
+            return False
+        stamp = efforts[-1].header.stamp
+        return stamp.nanosec == nanosec and stamp.sec == sec
+
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        states.publish(state)  # again: best effort, it may be lost
+        if efforts.wait_for(came, min(LOST if efforts else AT_FIRST, seconds)):
+            return np.array(efforts[-1].effort)
+    return None
 
 
 class Talk(Conversation):

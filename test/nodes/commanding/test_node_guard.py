@@ -112,8 +112,9 @@ def test_good_commands_pass_at_once_and_unchanged(guard):
         wait_until(lambda: len(guard.commands) >= count, "the command")  # noqa: B023
     np.testing.assert_array_equal(guard.commands, sent)
     layout = MultiArrayLayout(dim=[MultiArrayDimension(label="joints", size=3, stride=3)])
+    since = len(guard.commands)  # before it is sent: the answer may be quicker than this thread
     guard.torques.publisher.publish(Float64MultiArray(layout=layout, data=EFFORTS.tolist()))
-    guard.answers(EFFORTS)
+    guard.answers(EFFORTS, since)
     assert guard._messages[-1].layout == layout
     guard.pass_on()
     guard.is_well()

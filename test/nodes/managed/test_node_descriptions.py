@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -76,12 +77,19 @@ def workers(node):
     return found
 
 
-def at_work(node, count=300):
-    """Wait for its worker to be compiling for so many joints; its id."""
-    node.says(f"{count} moving links: compiling for them may take minutes", 60.0)
+def at_work(node):
+    """Wait for its worker to be compiling for so many joints; its id. It stays there, but takes no processor time."""
+    node.says("300 moving links: compiling for them may take minutes", 60.0)
     node.says("kernel 1 of", 60.0)
     (worker,) = workers(node)
+    os.kill(worker, signal.SIGSTOP)
     return worker
+
+
+def crash(worker, number):
+    os.kill(worker, number)
+    with suppress(ProcessLookupError):
+        os.kill(worker, signal.SIGCONT)
 
 
 @pytest.fixture
@@ -165,8 +173,8 @@ def test_parameters_of_another_law_wait_for_it(ros):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_start_that_compiles_for_minutes(ros, number):
-    with ros.start("feedforward", {"robot_description": described("chain", 1000)}, name=f"starting{number}") as node:
-        at_work(node, 1000)
+    with ros.start("feedforward", {"robot_description": HEAVY}, name=f"starting{number}") as node:
+        at_work(node)
         assert node.stop(number) == 0, node.log
         assert not workers(node)
         assert "interrupted" in node.log and "Traceback" not in node.log
@@ -193,7 +201,7 @@ def test_nothing_is_left_of_a_node_that_is_killed_while_it_compiles(ros):
 def test_a_description_that_crashes_its_reader_is_refused_and_the_torques_go_on(talk, number):
     """As a stack overflow in native code does it, or the system where memory runs out."""
     talk.describe(HEAVY)
-    os.kill(at_work(talk.node), number)
+    crash(at_work(talk.node), number)
     talk.diagnosed(f"came to an end by signal {signal.Signals(number).name}")
     talk.answers_with(ARM)
     talk.describe(HEAVIER)
@@ -239,7 +247,7 @@ def test_a_node_that_waits_for_a_description_lives_through_hostile_ones(ros):
     with ros.start("feedforward", {}, name="patient") as node:
         publisher = ros.publisher(String, "robot_description", LATCHED)
         publisher.publish(String(data=HEAVY))
-        os.kill(at_work(node), signal.SIGABRT)
+        crash(at_work(node), signal.SIGABRT)
         node.says("came to an end by signal SIGABRT")
         publisher.publish(String(data="<robot name='x'>" + "<link>" * 100_000))
         node.says("not well-formed", PATIENCE)

@@ -56,7 +56,7 @@ def test_signal_under_traffic_ends_it_with_exit_code_0(ros, gravity, executor, n
 
     for _ in range(2):
         options = {"robot_description": ARM, "executor": executor, "silence_duration": 0.3}
-        node = ros.start("feedforward", options, name="leaving")
+        node = ros.start("feedforward", options, name="leaving", afresh=True)
         efforts = ros.collect(JointState, "leaving/effort")
         with Traffic(ros):
             wait_until(lambda found=efforts: len(found) > 50, "efforts")
@@ -68,7 +68,7 @@ def test_signal_under_traffic_ends_it_with_exit_code_0(ros, gravity, executor, n
 
 
 def test_signal_while_it_waits_for_a_description_ends_it(ros):
-    node = ros.start("dynamics_server", {}, name="waiting")
+    node = ros.start("dynamics_server", {}, name="waiting", afresh=True)
     node.says("waiting for robot_description")
     assert node.stop() == 0, node.log
 
@@ -77,7 +77,7 @@ def test_signal_while_it_waits_for_a_description_ends_it(ros):
 @pytest.mark.parametrize("library", ["_multiarray_umath", "_rclpy_pybind11"])
 def test_a_signal_while_it_still_imports_ends_it_quietly(ros, library, number):
     """At once when it has these on its way into memory."""
-    node = ros.start("feedforward", {"robot_description": ARM}, name="importing")
+    node = ros.start("feedforward", {"robot_description": ARM}, name="importing", afresh=True)
     maps = Path(f"/proc/{node.process.pid}/maps")
     end = time.monotonic() + PATIENCE
     while library not in maps.read_text():  # no pause: it is there for some hundredths of a second

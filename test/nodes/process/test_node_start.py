@@ -85,7 +85,7 @@ def test_file_without_parameters_for_it_leaves_the_defaults(ros, tmp_path, text)
     """Or ends it with one line, where the distribution's parser takes it for an error."""
     file = tmp_path / "file.yaml"
     file.write_text(text)
-    with ros.start("feedforward", {}, "--ros-args", "--params-file", str(file), name="bare") as node:
+    with ros.start("feedforward", {}, "--ros-args", "--params-file", str(file), name="bare", afresh=True) as node:
         wait_until(
             lambda: "waiting for robot_description" in node.log or not node.alive, "a start or an end", 3.0 * PATIENCE
         )
@@ -106,7 +106,7 @@ def values(ros, node, *names):
 def test_names_that_no_parameter_has_are_told_and_the_last_of_two_counts(ros, tmp_path):
     file = tmp_path / "odd.yaml"
     file.write_text("/**:\n  ros__parameters:\n    kq: [1.0]\n    kp: {all: 3.0}\n    kd: [1.0]\n    kd: [2.0]\n")
-    with ros.start("feedforward", {}, "--ros-args", "--params-file", str(file), name="odd") as node:
+    with ros.start("feedforward", {}, "--ros-args", "--params-file", str(file), name="odd", afresh=True) as node:
         node.says("waiting for robot_description")
         assert "no parameter 'kq'" in node.log and "no parameter 'kp.all'" in node.log
         assert list(values(ros, "odd", "kd")[0].double_array_value) == [2.0]

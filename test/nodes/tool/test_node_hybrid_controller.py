@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
-from helpers.nodes.pressing_rig import PARAMETERS, TASK_ROWS, Rig, circle, smooth, start  # noqa: E402
+from helpers.nodes.pressing_rig import PARAMETERS, TASK_ROWS, Rig, error_on_a_circle, start  # noqa: E402
 
 pytestmark = [
     *needs_ros,
@@ -39,27 +39,14 @@ def test_holds_finds_the_table_presses_and_draws_a_circle(rig):
     rig.run(2.5)
     np.testing.assert_allclose(rig.forces[-100:], 10.0, rtol=0.02)
     assert max(rig.forces) < 13.0
-    begin = len(rig.task)
-    draws_a_circle(rig)
-    assert len(rig.task) - begin > 2900
-    assert (list(rig.task[-1].controlled_names), list(rig.task[-1].constraint_names)) == (
-        [*TASK_ROWS], ["surface.normal"],
-    )  # fmt: skip
-    np.testing.assert_allclose([*rig.task[-1].forces, *rig.task[-1].desired_forces], 10.0, rtol=0.02)
-
-
-def draws_a_circle(rig):
-    """With at most 1 mm and 2 % of error."""
-    rig.move(*circle(0.04, 3.0))
-    worst = 0.0
-    for k in range(3000):
-        rig.step()
-        x, y = rig.task[-1].positions[3:5]
-        angle = 2 * math.pi * smooth(min((k + 1) / 3000, 1.0))
-        wanted = 0.04 * (1.0 - math.cos(angle)), 0.04 * math.sin(angle)
-        worst = max(worst, math.hypot(x - wanted[0], y - wanted[1]))
-    assert worst < 1e-3, rig.node.log[-2000:]
-    np.testing.assert_allclose(rig.forces[-3000:], 10.0, rtol=0.02)
+    with rig.task() as told:
+        worst = error_on_a_circle(rig, told)
+        assert worst < 1e-3, rig.node.log[-2000:]
+        np.testing.assert_allclose(rig.forces[-3000:], 10.0, rtol=0.02)
+        assert len(told) > 2900
+        last = told[-1]
+    assert (list(last.controlled_names), list(last.constraint_names)) == ([*TASK_ROWS], ["surface.normal"])
+    np.testing.assert_allclose([*last.forces, *last.desired_forces], 10.0, rtol=0.02)
 
 
 def test_efforts_come_twice_and_alike(rig):
@@ -242,7 +229,9 @@ def test_a_sphere(rig):
     rig.plant, rig.center = ball, np.array(center)
     try:
         rig.pressed()
-        draws_a_circle(rig)
+        with rig.task() as told:
+            assert error_on_a_circle(rig, told) < 1e-3, rig.node.log[-2000:]
+        np.testing.assert_allclose(rig.forces[-3000:], 10.0, rtol=0.02)
     finally:
         change(rig, surface="plane", task_position=place)
         rig.plant, rig.center = table, None
@@ -259,18 +248,19 @@ def change(rig, **parameters):
 def test_table_moves_while_it_runs_and_other_directions_are_built_aside(rig):
     rig.pressed()
     x, y, z = (float(v) for v in pressing.scene(pressing.Case()).position)
-    (result,) = rig.ros.set_parameters(rig.node.name, task_position=[x, y, z - 0.002])
-    assert result.successful
-    rig.run(0.1)
-    assert abs(rig.task[-1].violations[-1] - 0.002) < 3e-4  # the surface seems violated by so much
-    (result,) = rig.ros.set_parameters(rig.node.name, task_position=[x, y, z])
-    assert result.successful
-    rig.run(0.1)
-    change(rig, controlled=["x", "y"])
-    assert rig.engage().success
-    rig.run(1.0)
-    assert list(rig.task[-1].controlled_names) == ["tool.x", "tool.y"]
-    assert list(rig.task[-1].constraint_names) == ["surface.normal"]
+    with rig.task() as told:
+        (result,) = rig.ros.set_parameters(rig.node.name, task_position=[x, y, z - 0.002])
+        assert result.successful
+        rig.run(0.1)
+        assert abs(told[-1].violations[-1] - 0.002) < 3e-4  # the surface seems violated by so much
+        (result,) = rig.ros.set_parameters(rig.node.name, task_position=[x, y, z])
+        assert result.successful
+        rig.run(0.1)
+        change(rig, controlled=["x", "y"])
+        assert rig.engage().success
+        rig.run(1.0)
+        assert list(told[-1].controlled_names) == ["tool.x", "tool.y"]
+        assert list(told[-1].constraint_names) == ["surface.normal"]
     np.testing.assert_allclose(rig.forces[-50:], 10.0, rtol=0.03)
     (result,) = rig.ros.set_parameters(rig.node.name, controlled=["x", "y", "z", "z"])
     assert not result.successful and "directions" in result.reason

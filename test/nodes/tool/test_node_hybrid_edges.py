@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pytest
 from helpers.nodes.ros_nodes import needs_ros, others_run, wait_until
+from helpers.wide import wide
 
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
@@ -158,10 +159,11 @@ def turn(rig, angle, seconds=2.0):
 def test_turns_are_radians_and_what_no_angle_is_is_refused(rig):
     put(rig, reach=10.0, velocity_limits=[1.0])
     turn(rig, 0.8)
-    rig.run(2.6)
+    with rig.task() as told:
+        rig.run(2.6)
+        assert abs(told[-1].positions[2] - 0.8) < 2e-3
     turned = rig.plant.data.body(pressing.TOOL).xmat.reshape(3, 3)
     np.testing.assert_allclose(abs(math.atan2(turned[1, 0], turned[0, 0])), 0.8, atol=2e-3)
-    assert abs(rig.task[-1].positions[2] - 0.8) < 2e-3
     turn(rig, 4.0)
     shares, _ = watched(rig, 0.5)
     assert shares.max() < 0.05
@@ -180,6 +182,7 @@ def test_an_offset_of_the_sensor_to_the_side_is_nothing_in_the_way(rig):
     rig.diagnosed("force beside the constraints is 60")
 
 
+@wide  # the law itself: test_reachable_task.py
 def test_a_motion_beyond_the_arms_reach_stops_in_front_and_the_force_is_held(rig):
     """0.6 m outwards, to where a stretched Panda does not get."""
     put(rig, reach=2.0, velocity_limits=[0.3], path_tolerance=[0.05])

@@ -81,7 +81,7 @@ class TestNode:
 
         from rbd_dynamics.nodes.managed.messages import WISHES
 
-        with ros.start("feedforward", {"robot_description": ARM}, name="bursting") as node:
+        with ros.start("feedforward", {"robot_description": ARM}, name="bursting", afresh=True) as node:
             node.is_active()
             trajectories = ros.publisher(JointTrajectory, "bursting/joint_trajectory", COUNT)
             large = joint_trajectory([f"{'x' * 90}{k:010d}" for k in range(SIZE // 100)], [(1.0, [0.0] * 3)])
@@ -99,7 +99,7 @@ class TestNode:
         bare = subprocess.Popen([sys.executable, "-c", BARE], stdout=subprocess.PIPE, text=True)
         try:
             assert bare.stdout.readline() == "there\n"
-            with ros.start("feedforward", {"robot_description": ARM}, name="lean") as node:
+            with ros.start("feedforward", {"robot_description": ARM}, name="lean", afresh=True) as node:
                 node.is_active()
                 assert private(node.process.pid) - private(bare.pid) < 40.0
         finally:

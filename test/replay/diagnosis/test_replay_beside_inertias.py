@@ -27,7 +27,7 @@ from rbd_dynamics.replay.identification.inertial import implausible_masses
 from rbd_dynamics.replay.identification.samples import Preparation
 
 pytestmark = pytest.mark.skipif(not ARMS.keys() <= FILES.keys(), reason="needs example-robot-data")
-each_arm = pytest.mark.parametrize("name", table(ARMS, ("ur10_robot", "panda")))
+each_arm = pytest.mark.parametrize("name", table(ARMS, ("panda",)))
 
 
 @functools.cache
@@ -76,8 +76,9 @@ FAULTS = {
     **{f"rotor of joint {k}": ({"rubs": (k,)}, None) for k in range(6)},
     **{f"centre of link {k}": ({"rotors": 0.0}, k) for k in range(6)},
 }
-NARROW = {("ur10_robot", fault) for fault in ("rotors", "bodies", "rotors and centres", "rotor of joint 5")} | {
-    ("panda", "masses"), ("kinova", "centres"), ("z1", "twice the swing"), ("z1", "rotor of joint 0"),
+NARROW = {
+    ("ur10_robot", "rotors and centres"), ("panda", "masses"), ("kinova", "centres"), ("z1", "twice the swing"),
+    ("z1", "rotor of joint 0"),
 }  # fmt: skip
 
 
@@ -114,7 +115,7 @@ def test_currents_are_told_beside_inertias_and_rotors_that_are_wrong(name):
 SIGNS = [(name, k) for name in ARMS for k in range(6)]
 
 
-@pytest.mark.parametrize(("name", "k"), table(SIGNS, [("ur10_robot", 0), ("panda", 4), ("z1", 1)]))
+@pytest.mark.parametrize(("name", "k"), table(SIGNS, [("ur10_robot", 0), ("z1", 1)]))
 def test_one_sign_is_told_beside_inertias_and_rotors_that_are_wrong(name, k):
     model = described(name)
     stamps, numbers = recorded(name, off=0.1, seed=k + 1)
@@ -173,7 +174,7 @@ def with_slow_friction(name, reach, last=3, **how):
 
 
 @pytest.mark.parametrize(
-    ("name", "reach"), table([(n, r) for n in ARMS for r in (0.005, 0.02)], [("ur10_robot", 0.02), ("panda", 0.02)])
+    ("name", "reach"), table([(n, r) for n in ARMS for r in (0.005, 0.02)], [("ur10_robot", 0.02)])
 )
 def test_friction_that_turns_round_slowly_is_no_delay(name, reach):
     """Seen: one delay for all joints, which made most of them worse, and then efforts that were early."""
@@ -206,7 +207,7 @@ ZEROS = [("panda", 3, -np.pi / 2), ("panda", 1, 0.25), ("ur10_robot", 1, np.pi /
          ("z1", 2, np.pi / 2)]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "k", "zero"), table(ZEROS, ZEROS[:2]))
+@pytest.mark.parametrize(("name", "k", "zero"), table(ZEROS, ZEROS[:1]))
 def test_a_zero_that_is_elsewhere_is_told_with_its_value(name, k, zero):
     """Beside bodies that are off by a tenth, and rotors that the description lacks."""
     model = described(name)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import json
 import warnings
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +17,7 @@ from helpers.paths import RECORDINGS
 from helpers.recorded.bags import START, Content, Message, needs_rosbags, write_ros2
 from helpers.recorded.exciting import LOW_PASS, measured, segments_of
 from helpers.recorded.recordings import SETTINGS, URDF, bag, messages
+from helpers.wide import table, wide
 
 from rbd_dynamics import ModelBuilder, Robot, load_urdf
 from rbd_dynamics.cli import main
@@ -38,9 +40,20 @@ DEGREE = 180.0 / np.pi
 TIPS = {"arm": "link2", "ur5_robot": "tool0", "panda": "panda_link8"}
 needs_files = pytest.mark.skipif("ur5_robot" not in FILES, reason="needs example-robot-data")
 needs_data = pytest.mark.skipif(not RECORDINGS.is_dir(), reason="needs the recording of a Panda")
-all_robots = pytest.mark.parametrize(
-    "name", ["arm", pytest.param("ur5_robot", marks=needs_files), pytest.param("panda", marks=needs_files)]
-)
+
+
+def robots(cases, narrow):
+    """Cases for pytest.mark.parametrize, of which the robot comes first; wide are those not in `narrow`."""
+    found = table(cases, narrow)
+    marked = [
+        case if hasattr(case, "marks") else pytest.param(*(case if isinstance(case, tuple) else (case,)))
+        for case in found
+    ]
+    return [
+        pytest.param(*case.values, marks=[*case.marks, *([needs_files] * (case.values[0] != "arm"))]) for case in marked
+    ]
+
+
 CLEAN = ("arm", None)
 
 
@@ -95,7 +108,7 @@ def test_noise_in_the_velocity_of_a_joint_that_creeps_costs_the_others_nothing()
     assert not any(finding.kind == "velocity" for finding in found_in("arm", creeps).signals)
 
 
-@all_robots
+@pytest.mark.parametrize("name", robots(TIPS, ("arm", "panda")))
 def test_of_a_good_recording_nothing_is_said(name):
     found = found_in(name)
     assert found.signals == ()
@@ -103,8 +116,13 @@ def test_of_a_good_recording_nothing_is_said(name):
     assert all(joint.left == 1.0 for joint in found.joints)
 
 
-@all_robots
-@pytest.mark.parametrize("cause", ["offset", "friction", "load", "scale", "sign", "contact"])
+CAUSES = ("offset", "friction", "load", "scale", "sign", "contact")
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    robots(product(TIPS, CAUSES), {*product(["arm"], CAUSES), ("ur5_robot", "load"), ("panda", "contact")}),
+)
 def test_the_cause_that_was_injected_is_named(name, cause):
     model, offset = robot_of(name).model, 3.0 if cause == "offset" else 0.0
     change = {"scale": times(2, 0.08), "sign": times(2, -1.0)}.get(cause)
@@ -130,7 +148,7 @@ def test_the_cause_that_was_injected_is_named(name, cause):
             assert estimates[0].value == pytest.approx(model.joint(joint.joint).friction, abs=0.05)
 
 
-@all_robots
+@pytest.mark.parametrize("name", robots(TIPS, ("arm", "panda")))
 def test_efforts_that_are_late_are_told_from_friction_and_load(name):
     found = found_in(name, late(2, 3))
     (finding,) = found.signals
@@ -153,7 +171,7 @@ def test_efforts_that_are_late_are_told_from_friction_and_load(name):
         (times(slice(0, 2), -1.0, 1), "position sign", None, ""),
     ],
 )
-@pytest.mark.parametrize("name", ["arm", pytest.param("ur5_robot", marks=needs_files)])
+@pytest.mark.parametrize("name", robots(["arm", "ur5_robot"], ["arm"]))
 def test_wrong_motion_is_said_first_and_nothing_of_efforts(name, change, kind, number, remedy):
     found = found_in(name, change)
     assert {finding.kind for finding in found.signals} == {kind}
@@ -185,7 +203,7 @@ def test_several_causes_are_named_in_the_order_of_what_they_explain():
 
 
 @needs_files
-@pytest.mark.parametrize("joints", [(2,), (0, 1, 2, 3, 4)])
+@pytest.mark.parametrize("joints", [pytest.param((2,), marks=wide), (0, 1, 2, 3, 4)])
 def test_a_sign_is_found_beside_friction_and_is_neither_load_nor_delay(joints):
     """Seen: a load and 170 ms, since friction of an effort whose sign is turned would drive."""
     model, _ = with_friction(robot_of("ur5_robot").model)
