@@ -80,7 +80,7 @@ def _found(model: Model, timing: Timing, law: str, options: argparse.Namespace) 
 
 
 def _friction(model: Model, found: JointGains) -> Array:
-    """By how much the description's Coulomb friction moves each joint off (n), rad or m."""
+    """How far the description's Coulomb friction moves each joint off (n), rad or m."""
     import numpy as np
 
     return np.array([model.joint(name).friction for name in found.joints]) / found.stiffness
