@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
+from rclpy.publisher import Publisher
 from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -26,7 +27,7 @@ from rbd_dynamics.nodes.managed.part import Part
 
 TICK = 0.01  # s: between commands where no states come
 FRESH = 0.03  # s: as long after a state the next one is waited for
-DELIVERY = 0.2  # s: the longest that the last command before the end may take
+DELIVERY = 1.0  # s: the longest that the last command before the end may take to arrive
 TEXTS = 500_000  # bytes that texts in requests to set parameters may have while a node commands: rclpy sends them on
 T = TypeVar("T")
 
@@ -77,11 +78,16 @@ class Silence(Part, Generic[S]):
         node = self._node
         self.publisher = node.create_publisher(Float64MultiArray, "~/commands", COMMANDS)
         self._destroy_left()
-        self._keep(self.publisher, node.destroy_publisher)
+        self._keep(self.publisher, self._destroy_publisher)
         take = node.entities.bounded(JointState, "joint_states", self._on_state, raw=True)
         states = node.create_subscription(JointState, "joint_states", take, JOINT_STATES, raw=True)
         self._keep(states, node.destroy_subscription)
         node.entities.keep(self, Silence._forget_engine)
+
+    def _destroy_publisher(self, publisher: Publisher[Float64MultiArray]) -> None:
+        """Once all has arrived: what is under way when it is destroyed, as the zero at the end, is lost."""
+        publisher.wait_for_all_acked(Duration(seconds=DELIVERY))
+        self._node.destroy_publisher(publisher)
 
     def _forget_engine(self) -> None:
         self.commanding = None
