@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.formats.mjcf_fields import row
 from rbd_dynamics.formats.mjcf_flags import Flags
+from rbd_dynamics.formats.mjcf_names import name_of
 from rbd_dynamics.model.errors import Findings
 
 _JOINT, _JOINT_IN_PARENT, _TENDON = 0, 1, 3  # mjtTrn
@@ -89,7 +90,7 @@ class _Actuator:
 
     @property
     def where(self) -> str:
-        return f"actuator {str(self.m.actuator(self.k).name) or str(self.k)!r}"
+        return f"actuator {name_of(self.m, 'actuator', self.k) or str(self.k)!r}"
 
     @property
     def joint(self) -> int | None:

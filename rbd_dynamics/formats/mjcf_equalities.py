@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rbd_dynamics.formats.mjcf_flags import Flags
-from rbd_dynamics.formats.mjcf_names import Names
+from rbd_dynamics.formats.mjcf_names import Names, name_of
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.loops import HELD, Loop
 from rbd_dynamics.model.model import Mimic
@@ -42,7 +42,7 @@ def read_equalities(m: Any, names: Names, flags: Flags, findings: Findings) -> E
     for k in range(m.neq if flags.equalities else 0):
         if not m.eq_active0[k]:
             continue
-        name = str(m.equality(k).name) or f"equality_{k + 1}"
+        name = name_of(m, "eq", k) or f"equality_{k + 1}"
         kind = int(m.eq_type[k])
         if kind in (_CONNECT, _WELD):
             found.loops.append(_loop(m, k, name, names))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.formats.mjcf_names import Names
+from rbd_dynamics.formats.mjcf_names import Names, name_of
 from rbd_dynamics.model.errors import Findings
 
 #: what is read of each body, joint and degree of freedom
@@ -44,7 +44,7 @@ def check_numbers(m: Any, names: Names, findings: Findings) -> None:
         for key in _DOF:
             _check(row(m, f"dof_{key}", int(m.jnt_dofadr[j])), where, key, findings)
     for k in range(m.neq):
-        _check(m.eq_data[k], f"equality {str(m.equality(k).name) or str(k + 1)!r}", "data", findings)
+        _check(m.eq_data[k], f"equality {name_of(m, 'eq', k) or str(k + 1)!r}", "data", findings)
     for name, _, position, quaternion in names.sites():
         _check(np.append(position, quaternion), f"site {name!r}", "pose", findings)
     for key in ("gear", "forcerange", "ctrlrange", "armature", "damping", "dampingpoly", "gainprm"):

@@ -7,16 +7,29 @@ from collections.abc import Iterator
 from typing import Any
 
 
+def name_of(m: Any, kind: str, k: int) -> str:
+    """Name of element `k` of a kind (body, jnt, site, actuator, eq, mesh) of a compiled model; empty: it has none.
+
+    MuJoCo keeps the bytes of the file, which need not be UTF-8.
+    """
+    begin = int(getattr(m, f"name_{kind}adr")[k])
+    raw = bytes(m.names)[begin:].split(b"\0", 1)[0]
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
 class Names:
     """Names of the bodies, joints and sites of a compiled model `m`; links have different ones, and joints."""
 
     def __init__(self, m: Any) -> None:
         self._m = m
         self.model = bytes(m.names).split(b"\0", 1)[0].decode(errors="replace")
-        given = [str(m.body(k).name) for k in range(1, m.nbody)]
+        given = [name_of(m, "body", k) for k in range(1, m.nbody)]
         self._links = set(given) | {"world"}
         self._bodies = ["world", *(name or self._new(f"body_{k + 1}") for k, name in enumerate(given))]
-        given = [str(m.joint(k).name) for k in range(m.njnt)]
+        given = [name_of(m, "jnt", k) for k in range(m.njnt)]
         taken = set(given)
         self._joints: list[str] = []
         for k, name in enumerate(given):
@@ -26,7 +39,7 @@ class Names:
                     name += "_"
                 taken.add(name)
             self._joints.append(name)
-        self._sites = [self._new(name) if (name := str(m.site(k).name)) else "" for k in range(m.nsite)]
+        self._sites = [self._new(name) if (name := name_of(m, "site", k)) else "" for k in range(m.nsite)]
 
     def body(self, k: int) -> str:
         return self._bodies[k]

@@ -9,7 +9,7 @@ import numpy as np
 
 from rbd_dynamics.formats.mjcf import pose_of
 from rbd_dynamics.formats.mjcf_compiled import compiled
-from rbd_dynamics.formats.mjcf_names import Names
+from rbd_dynamics.formats.mjcf_names import Names, name_of
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.errors import Findings, ModelError
 from rbd_dynamics.model.shapes import Element, Kind, Shape, Shapes
@@ -60,4 +60,4 @@ def _shape(m: Any, k: int) -> Shape | None:
     points = slice(int(m.mesh_vertadr[number]), int(m.mesh_vertadr[number]) + int(m.mesh_vertnum[number]))
     faces = slice(int(m.mesh_faceadr[number]), int(m.mesh_faceadr[number]) + int(m.mesh_facenum[number]))
     mesh = np.array(m.mesh_vert[points], dtype=float), np.array(m.mesh_face[faces], dtype=np.int64)
-    return Shape("mesh", (1.0, 1.0, 1.0), placement, str(m.mesh(number).name), mesh)
+    return Shape("mesh", (1.0, 1.0, 1.0), placement, name_of(m, "mesh", number), mesh)

@@ -222,3 +222,15 @@ def test_published_models_agree_with_mujoco(path):
         model = rbd.load(path)
     m = mujoco.MjModel.from_xml_path(str(path))
     compare(model, m)
+
+
+def test_names_need_not_be_utf_8(tmp_path):
+    file = tmp_path / "names.xml"
+    text = (
+        '<mujoco><worldbody><body name="größe"><joint name="ä"/><geom size=".1"/><site name="ü"/></body></worldbody>'
+        '<actuator><motor name="é" joint="ä"/></actuator></mujoco>'
+    )
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.warns(rbd.model.ModelWarning, match="taken for Latin-1"):
+        model = rbd.load(file)
+    assert model.joint_names == ["ä"] and {"größe", "ü"} <= set(model.frame_names)

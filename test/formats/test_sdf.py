@@ -168,6 +168,22 @@ def test_a_file_that_includes_itself_ends(tmp_path):
         rbd.load(path)
 
 
+def standing(joints: str) -> str:
+    """An arm between two static models."""
+    models = "".join(f'<model name="{name}"><static>true</static>{link("top")}</model>' for name in ("s", "t"))
+    arm = link("a") + link("b") + joint("j", "revolute", "a", "b", "<axis><xyz>0 0 1</xyz></axis>")
+    return f'<sdf version="1.10"><world name="w">{models}<model name="m">{arm}</model>{joints}</world></sdf>'
+
+
+@pytest.mark.parametrize("ends", [("m::a", "t::top"), ("t::top", "m::a")])
+def test_static_models_stand_whatever_side_of_a_joint_they_are_on(ends):
+    """Seen: the child's side of a joint of the world floated with what it should have held."""
+    model = rbd.load(standing(joint("wj", "fixed", *ends)))
+    assert (model.nv, len(model.loops), model.joint_names) == (1, 0, ["j"])
+    both = rbd.load(standing(joint("wj", "fixed", *ends) + joint("other", "fixed", "m::b", "s::top")))
+    assert (both.nv, len(both.loops)) == (1, 1)  # none of the two moves
+
+
 def test_what_no_joint_holds_floats():
     text = sdf(link("a", "<pose>1 0 0 0 0 0</pose>") + link("b", "<pose>0 1 0 0 0 0</pose>"))
     model = rbd.load(text)

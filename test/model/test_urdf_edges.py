@@ -55,7 +55,10 @@ CASES = {
         lambda m: (m.bodies[0].placement.factors, ()),
     ),
     "quaternion_and_rpy": Case((r"joint 'elbow': <origin> has rpy and quat_xyzw",), refused=True),
-    "quaternion_not_unit": Case((r"joint 'elbow': .*quat_xyzw='0 0 1 1' has norm 1.41421, expected 1",), refused=True),
+    "quaternion_not_unit": Case(
+        (r"joint 'elbow': .*quat_xyzw='0 0 1 1' has norm 1.41421, here it is divided by that",),
+        lambda m: (m.bodies[0].placement.rotation, (0, -1, 0, 1, 0, 0, 0, 0, 1)),
+    ),
     "accelerations": Case((), lambda m: ((*limits(m), *m.acceleration_limit), (10.0, 8.0, 200.0, 8.0))),
     "acceleration_alone": Case((), lambda m: ((*limits(m), *m.acceleration_limit), (10.0, 10.0, INF, 10.0))),
     "acceleration_of_drake": Case((), lambda m: (limits(m), (10.0, 10.0, INF))),
@@ -115,6 +118,12 @@ CASES = {
     "gbk": Case((r"has bytes that are not UTF-8, taken for GB 18030",), lambda m: (m.joint_names, ["肘关节"])),
     "latin_1": Case((r"has bytes that are not UTF-8, taken for Latin-1",), lambda m: (m.joint_names, ["drehgelenk_ä"])),
 }
+
+
+def test_a_quaternion_of_zeros_is_no_rotation():
+    text = (FILES / "quaternion_not_unit.urdf").read_text().replace('"0 0 1 1"', '"0 0 0 0"')
+    with pytest.raises(ModelError, match="joint 'elbow': .*has norm 0: that is no rotation"):
+        load(text)
 
 
 @pytest.mark.parametrize("name", CASES)

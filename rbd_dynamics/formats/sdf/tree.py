@@ -44,30 +44,41 @@ class Tree:
 
 
 def spanned(
-    joints: Sequence[FileJoint], bodies: Sequence[str], preferred: set[str], frames: FrameGraph, findings: Findings
+    joints: Sequence[FileJoint], bodies: Sequence[str], static: set[str], frames: FrameGraph, findings: Findings
 ) -> Tree:
     """The tree of the joints.
 
-    Of links that hang together, and not on the world, the root is the first that is no joint's child, one of
-    `preferred` if there is one; of a ring the first.
+    Links of static models are roots, whatever holds them: they do not move. Of other links that hang together, and not
+    on the world, the root is the first that is no joint's child; of a ring the first.
 
-    A joint whose two ends hang together already closes a loop; those to the world come first, then all in order.
+    A joint whose two ends hang together already closes a loop; those to the world and within static models come first,
+    then all in order.
     """
     ends = {joint.name: joint.ends(frames) for joint in joints}
+    children = {child for _, child in ends.values()}
+    order = {name: k for k, name in enumerate(bodies)}
+    ranked = sorted(bodies, key=lambda link: (link in children, order[link]))
     whole = _Groups()
+    standing = [link for link in ranked if link in static]
+    at_rest = _Groups()
+    for pair in ends.values():
+        if set(pair) <= static | {WORLD}:
+            at_rest.join(*pair)
+    anchors: dict[str, str] = {at_rest.of(WORLD): WORLD}  # one of each static model whose own joints hold it together
+    for link in standing:
+        anchors.setdefault(at_rest.of(link), link)
+    for anchor in anchors.values():
+        whole.join(WORLD, anchor)
     beside: dict[str, list[FileJoint]] = {}
     closing = []
-    for joint in sorted(joints, key=lambda joint: WORLD not in ends[joint.name]):
+    for joint in sorted(joints, key=lambda one: (WORLD not in ends[one.name], not set(ends[one.name]) <= static)):
         if whole.join(*ends[joint.name]):
             for end in ends[joint.name]:
                 beside.setdefault(end, []).append(joint)
         else:
             closing.append(joint)
-    children = {child for _, child in ends.values()}
-    order = {name: k for k, name in enumerate(bodies)}
-    ranked = sorted(bodies, key=lambda link: (link in children, link not in preferred, order[link]))
     roots, found, reached = [], {}, {WORLD}
-    for root in (WORLD, *ranked):
+    for root in (*anchors.values(), *ranked):
         if root != WORLD:
             if root in reached:
                 continue

@@ -32,6 +32,9 @@ def version_of(robot: ET.Element, findings: Findings) -> str:
     return VERSIONS[-1]
 
 
+LEAST_NORM = 1e-6  # of a quaternion: below, rounding would choose the rotation
+
+
 def quaternion_rotation(origin: ET.Element | None, version: str, where: str, findings: Findings) -> Mat3 | None:
     """The rotation of `quat_xyzw`; None where there is none, or where the version does not have it."""
     if version < WITH_QUATERNIONS or origin is None or "quat_xyzw" not in origin.attrib:
@@ -41,10 +44,12 @@ def quaternion_rotation(origin: ET.Element | None, version: str, where: str, fin
         return None
     x, y, z, w = map(float, Reader(origin, where, findings).words("quat_xyzw", _QUATERNION).split())
     norm = math.hypot(x, y, z, w)
-    if abs(norm - 1.0) > QUATERNION_TOLERANCE:
-        findings.error(where, f"<origin> quat_xyzw={excerpt(origin.get('quat_xyzw'))} has norm {norm:.6g}, expected 1")
-    if not abs(norm - 1.0) <= QUATERNION_TOLERANCE:
+    said = f"<origin> quat_xyzw={excerpt(origin.get('quat_xyzw'))} has norm {norm:.6g}"
+    if not LEAST_NORM < norm < math.inf:
+        findings.error(where, f"{said}: that is no rotation")
         return None
+    if abs(norm - 1.0) > QUATERNION_TOLERANCE:
+        findings.defect(where, f"{said}, here it is divided by that")
     return rotation_from_quaternion((x / norm, y / norm, z / norm, w / norm))
 
 
