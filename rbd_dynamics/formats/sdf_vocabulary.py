@@ -40,7 +40,7 @@ _MODELS = [
     Row("model", "canonical_link", since="1.7"),
     Row("model", "placement_frame", since="1.8"),
     Row("model", "namespace", use="aside", since="1.11"),
-    Row("model/static", note="it does not move, whatever side of a joint it is on; a joint in it that moves is reported"),
+    Row("model/static", note="it stands, whatever side of a joint it is on; a joint in it that moves is reported"),
     Row("model/link"),
     Row("model/joint"),
     Row("model/frame", since="1.5"),
