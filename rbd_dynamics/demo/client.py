@@ -29,6 +29,7 @@ from rbd_dynamics.nodes.process.run import choose_executor
 
 #: reliable, and a queue that holds all of it: a busy machine makes the recording late, never thin
 RECORDED = QoSProfile(depth=100_000)
+COMPILED = 300.0  # s of wall time until a node has its kernels: simulated time may run three times as fast
 PATIENCE = 60.0  # s, for anything that may have to wait for a compiler on a slow machine
 
 
@@ -119,7 +120,11 @@ class Client:
         """Until it has its robot: with a cold cache of kernels that takes a while."""
         state, request = f"/{node}/get_state", GetState.Request()
         active = State.PRIMARY_STATE_ACTIVE
-        self.wait(lambda: self.call(GetState, state, request).current_state.id == active, f"node {node} to be active")
+        self.wait(
+            lambda: self.call(GetState, state, request).current_state.id == active,
+            f"node {node} to be active",
+            COMPILED,
+        )
 
     def _change_state(self, node: str, transition: int) -> None:
         request = ChangeState.Request(transition=Transition(id=transition))

@@ -103,6 +103,7 @@ def start(processes: Processes, robot: Robot, folder: Path) -> None:
 
 def press(client: Client) -> None:
     """Record, engage, and wait for the force. Raises DemoError where it does not come."""
+    client.wait_for_active(CONTROLLER)
     client.record("/joint_states", JointState)
     client.record("/hybrid_controller/task_state", TaskState)
     client.record("/simulator/wrench", WrenchStamped)
