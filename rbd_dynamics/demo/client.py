@@ -30,7 +30,7 @@ from rbd_dynamics.nodes.process.run import choose_executor
 #: reliable, and a queue that holds all of it: a busy machine makes the recording late, never thin
 RECORDED = QoSProfile(depth=100_000)
 COMPILED = 300.0  # s of wall time until a node has its kernels: simulated time may run three times as fast
-PATIENCE = 60.0  # s, for anything that may have to wait for a compiler on a slow machine
+PATIENCE = 60.0  # s, for anything else, on a slow machine
 
 
 class DemoError(RuntimeError):

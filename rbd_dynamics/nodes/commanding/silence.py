@@ -27,7 +27,8 @@ from rbd_dynamics.nodes.managed.part import Part
 
 TICK = 0.01  # s: between commands where no states come
 FRESH = 0.03  # s: as long after a state the next one is waited for
-DELIVERY = 1.0  # s: the longest that the last command before the end may take to arrive
+DELIVERY = 0.2  # s: the longest that the last command before the end may take
+ARRIVAL = 0.5  # s: as long a publisher is kept for what is still under way; a launch file waits 5 s for all of the end
 TEXTS = 500_000  # bytes that texts in requests to set parameters may have while a node commands: rclpy sends them on
 T = TypeVar("T")
 
@@ -86,7 +87,7 @@ class Silence(Part, Generic[S]):
 
     def _destroy_publisher(self, publisher: Publisher[Float64MultiArray]) -> None:
         """Once all has arrived: what is under way when it is destroyed, as the zero at the end, is lost."""
-        publisher.wait_for_all_acked(Duration(seconds=DELIVERY))
+        publisher.wait_for_all_acked(Duration(seconds=ARRIVAL))
         self._node.destroy_publisher(publisher)
 
     def _forget_engine(self) -> None:

@@ -56,10 +56,17 @@ class ToolOnSensor(Part):
         """Whether what is known, if anything, is of the engine's sensor and gravity."""
         return not self.begun or self._of == _sensor_of(engine)
 
-    def use_given(self, engine: Engine, numbers: tuple[float, ...]) -> None:
-        """Take what a parameter says (`SensorTool.known`), where nothing else is known and it was not forgotten."""
-        if numbers and not self.begun and numbers != self._forgotten:
-            self.tool, self._of = SensorTool.known(numbers, engine.model.gravity), _sensor_of(engine)
+    def remember(self) -> None:
+        """A parameter counts again, whatever was forgotten before."""
+        self._forgotten = ()
+
+    def use_given(self, engine: Engine) -> bool:
+        """Take what `sensor_tool` says, where nothing else is known and it was not forgotten; whether it was taken."""
+        numbers = self._node.params.sensor_tool
+        if not numbers or self.begun or numbers == self._forgotten:
+            return False
+        self.tool, self._of = SensorTool.known(numbers, engine.model.gravity), _sensor_of(engine)
+        return True
 
     def forget(self, reason: str = "") -> None:
         """Nothing is known of a tool. reason: it is said where something was."""

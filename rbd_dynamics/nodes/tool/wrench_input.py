@@ -40,6 +40,9 @@ class WrenchInput(Part):
         self.stamp = self._read = 0
 
     def open(self) -> None:
+        self.carried.remember()
+        if self._node.engine is not None:  # it was adopted already
+            self._use_given(self._node.engine)
         entities = self._node.entities
         entities.subscribe(WrenchStamped, "wrench", self._on_wrench, LATEST, urgent=True)
         entities.subscribe(WrenchStamped, "~/desired_wrench", self._on_desired_wrench)
@@ -138,7 +141,11 @@ class WrenchInput(Part):
         """Another robot or task: a tool of another sensor, or under another gravity, is forgotten."""
         if not self.carried.fits(engine):
             self.forget_tool("the sensor's frame or gravity is another one")
-        self.carried.use_given(engine, self._node.params.sensor_tool)
+        self._use_given(engine)
+
+    def _use_given(self, engine: Engine) -> None:
+        if self.carried.use_given(engine):
+            self._begin_anew()
 
     def forget_tool(self, reason: str = "") -> None:
         """No tool and no bias is known. reason: it is said where poses were taken."""

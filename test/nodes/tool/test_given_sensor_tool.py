@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 from helpers.nodes.pressing_rig import PARAMETERS, start
-from helpers.nodes.ros_nodes import change, in_this_process, joint_state, needs_ros
+from helpers.nodes.ros_nodes import change, in_this_process, joint_state, needs_ros, wait_until
 from rigs import pressing
 
 from rbd_dynamics import load
@@ -27,21 +27,25 @@ def node(ros):
         yield node
 
 
+def weight(node, q):
+    """(m, f) of the tool."""
+    force = MASS * node.engine.robot.pose(q, pressing.TOOL)[:3, :3].T @ [0.0, 0.0, -9.81]
+    return np.concatenate([np.cross(CENTER, force), force])
+
+
 def feels(node, q, extra):
     """Another reading, as messages bring it; the node's (m, f) without tool and bias."""
     from geometry_msgs.msg import WrenchStamped
     from rclpy.serialization import serialize_message
 
-    engine = node.engine
-    weight = MASS * engine.robot.pose(q, pressing.TOOL)[:3, :3].T @ [0.0, 0.0, -9.81]
-    numbers = np.concatenate([np.cross(CENTER, weight), weight]) + BIAS + extra
+    numbers = weight(node, q) + BIAS + extra
     message = WrenchStamped()
     message.header.frame_id = pressing.TOOL
     message.header.stamp = node.get_clock().now().to_msg()
     torque, force = message.wrench.torque, message.wrench.force
     torque.x, torque.y, torque.z, force.x, force.y, force.z = numbers.tolist()
     node.wrench._on_wrench(message)
-    joints = engine.reader.names
+    joints = node.engine.reader.names
     node.on_joint_state(serialize_message(joint_state(joints, q, np.zeros(len(joints)), stamp=time.time_ns())))
     return node.wrench.reading
 
@@ -53,11 +57,16 @@ def test_a_given_tool_is_taken_off_at_every_orientation_until_it_is_forgotten(no
     assert str(node.wrench.carried.tool).startswith("mass 0.9 kg")
     change(node, wrench_of_robot=True)  # the sensor is another one
     assert node.wrench.carried.tool is None and not node.wrench.carried.begun
+    change(node, wrench_of_robot=False)
+    np.testing.assert_allclose(
+        feels(node, first, pushed)[3:] - pushed[3:], weight(node, first)[3:] + BIAS[3:], atol=1e-9
+    )
     node.trigger_deactivate()
     node.trigger_cleanup()
-    change(node, wrench_of_robot=False)
     node.trigger_configure()
+    wait_until(lambda: node.poll() or node.engine is not None, "a robot")
     node.trigger_activate()
+    np.testing.assert_allclose(feels(node, first, pushed), pushed, atol=1e-9)
 
 
 @pytest.mark.parametrize(
