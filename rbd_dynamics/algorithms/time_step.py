@@ -54,15 +54,16 @@ class TimeStep(NamedTuple):
     doubt: Scalar
 
 
-def is_plain(model: Model, *, spherical: bool = True) -> bool:
+def is_plain(model: Model, *, spherical: bool = True, several: bool = False) -> bool:
     """Whether the first joint alone floats on the world, and positions of all others have the velocity as their rate.
 
-    spherical: ball joints between bodies count as well; at the world they carry a momentum of their own.
+    spherical: ball joints between bodies count as well; at the world they carry a momentum of their own. several: so
+    do other joints that float on the world.
     """
     for k, body in enumerate(model.bodies):
         kind = body.joint.kind
         if isinstance(kind, Floating):
-            if k > 0 or body.parent != WORLD or body.joint.v_index != 0:
+            if body.parent != WORLD or (not several and (k > 0 or body.joint.v_index != 0)):
                 return False
         elif isinstance(kind, Spherical):
             if not spherical or body.parent == WORLD:

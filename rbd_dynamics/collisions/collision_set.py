@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rbd_dynamics.collisions.compiled import ContactSearch
 from rbd_dynamics.collisions.finding import PairFinder
 from rbd_dynamics.collisions.narrow_phase import ROUGH, Pair, Side
 from rbd_dynamics.collisions.overlaps import NEIGHBOURS, overlapping_for_good
@@ -151,6 +152,19 @@ class CollisionSet(ContactFinder):
     def found(self, q: Array, v: Array, *, margin: float = MARGIN, duration: float = 0.0) -> FoundContacts:
         """Contacts as rows for dynamics. duration: s, in which nothing shall come that is not among them."""
         return self._finder.found(q, v, margin, duration, self.cone)
+
+    @property
+    def laws(self) -> tuple[Contact, ...]:
+        """The law of each of `pairs`."""
+        return tuple(pair.law for pair in self._finder.pairs)
+
+    def search(self) -> ContactSearch | None:
+        """A new workspace of machine code that searches; None where that cannot be had."""
+        return None if self._finder.searches is None else self._finder.searches.new()
+
+    def known(self, search: ContactSearch, count: int) -> FoundContacts:
+        """So many contacts that a search has found, with their rows."""
+        return self._finder.known(search, count, self.cone)
 
     # --- which may touch --------------------------------------------------------------------------
 

@@ -109,15 +109,6 @@ class Tables(NamedTuple):
         )
 
 
-class Found(NamedTuple):
-    """What was found of n pairs that touch or are near: numbers of their pairs (n), the frames (n, 2) that they are
-    between, and the touches (n, TOUCH) as `loops.layout` has them. Views, good until the next search."""
-
-    pairs: Indices
-    on: Indices
-    touches: Array
-
-
 Ask = Callable[[Indices, Array, float], list[list[Touch]]]
 
 
@@ -134,8 +125,8 @@ class ContactSearch:
         frames, nv = motions.count, motions.nv
         self._frames, self._nv = frames, nv
         self._shapes, self._pairs = len(tables.N) // 21, len(tables.both) // 2
-        self.poses, self.twists = np.zeros((frames, 3, 4)), np.zeros((frames, 2, 6))
-        self.jacobians = np.zeros((frames, 6, nv))
+        poses, twists, jacobians = np.zeros((frames, 3, 4)), np.zeros((frames, 2, 6)), np.zeros((frames, 6, nv))
+        self._moved = (poses, twists, jacobians)
         self._numbers, self._counts = np.zeros(3), np.zeros(2, dtype=np.int64)
         self._P, self._F = np.zeros((self._shapes, 12)), np.zeros((frames + 1, 12))
         self._axes, self._w = np.zeros((self._pairs, 3)), np.zeros(WORK)
@@ -143,42 +134,38 @@ class ContactSearch:
         self._make_room(ROOM)
 
     def _make_room(self, room: int) -> None:
-        self._room = room
-        self._touch = np.zeros((room, TOUCH))
-        self._of, self._on = np.zeros(room, dtype=np.int64), np.zeros((room, 2), dtype=np.int64)
-        self._A = np.zeros((room, 3, self._nv))
-        self._velocity, self._bias, self._g = np.zeros((room, 3)), np.zeros((room, 3)), np.zeros(64)
-        tables = self._tables
+        self.room, nv, tables = room, self._nv, self._tables
+        #: of each touch: its numbers, its pair, the frames that it is between, and its rows
+        self.touches, self.of = np.zeros((room, TOUCH)), np.zeros(room, dtype=np.int64)
+        self.on = np.zeros((room, 2), dtype=np.int64)
+        self.A, self.velocity, self.bias = np.zeros((room, 3, nv)), np.zeros((room, 3)), np.zeros((room, 3))
+        poses, twists, jacobians = self._moved
         self._search = search_loops().bind(
-            self._shapes, self._frames, self._pairs, room, tables.S, tables.N, tables.C, tables.both, self.poses,
-            self.twists, self._numbers, self._P, self._F, self._axes, self._w, self._t, self._touch, self._of,
-            self._on, self._hard, self._counts,
+            self._shapes, self._frames, self._pairs, room, tables.S, tables.N, tables.C, tables.both, poses,
+            twists, self._numbers, self._P, self._F, self._axes, self._w, self._t, self.touches, self.of,
+            self.on, self._hard, self._counts,
         ).run  # fmt: skip
         self._rows = row_loops().bind(
-            0, self._frames, self._nv, self._on, self.poses, self.jacobians, self._F, self._touch, self._g, self._A,
-            self._velocity, self._bias,
+            0, self._frames, self._nv, self.on, poses, jacobians, self._F, self.touches, np.zeros(64), self.A,
+            self.velocity, self.bias,
         )  # fmt: skip
 
-    def find(self, q: Array, v: Array, margin: float, duration: float) -> Found:
-        """All that is nearer than the margin (m), or comes as near within the duration (s)."""
-        self._motions.write(q, v, self.poses, self.twists, self.jacobians)
-        self._numbers[:2] = margin, duration
-        done = self._search()
+    def look(self, q: Array, v: Array, margin: float, duration: float) -> int:
+        """Find all that is nearer than the margin (m), or comes as near within the duration (s); how many there are."""
+        self._motions.write(q, v, self._moved)
+        self._numbers[0], self._numbers[1] = margin, duration
+        if self._search():
+            return int(self._counts[0])
         found, asked = self._counts.tolist()
-        if found > self._room:
+        if found > self.room:
             self._make_room(2 * found)
-            return self.find(q, v, margin, duration)
-        if not done:
-            found = self._asked(found, asked)
-        return Found(self._of[:found], self._on[:found], self._touch[:found])
+            return self.look(q, v, margin, duration)
+        return self._asked(found, asked)
 
-    def rows(self, found: Found) -> tuple[Array, Array, Array]:
-        """As `rows_of`, of the last search. Copies."""
-        n = len(found.pairs)
-        self._rows.set(0, n)
+    def make_rows(self, count: int) -> None:
+        """Rows of what was found last, as `rows_of` has them."""
+        self._rows.set(0, count)
         self._rows.run()
-        A = self._A[:n].reshape(3 * n, self._nv)
-        return A.copy(), self._velocity[:n].reshape(-1).copy(), self._bias[:n].reshape(-1).copy()
 
     def _asked(self, found: int, asked: int) -> int:
         """Put what coal finds of the hard pairs to what was found; returns how many there are."""
@@ -192,13 +179,13 @@ class ContactSearch:
                 rows.append(_numbers_of(touch))
         if not rows:
             return found
-        of = np.concatenate([self._of[:found], np.array(numbers, dtype=np.int64)])
+        of = np.concatenate([self.of[:found], np.array(numbers, dtype=np.int64)])
         order = np.argsort(of, kind="stable")
-        between = np.concatenate([self._on[:found], np.array(on)])[order]
-        merged = np.concatenate([self._touch[:found], np.array(rows)])[order]
-        if len(of) > self._room:
+        between = np.concatenate([self.on[:found], np.array(on)])[order]
+        merged = np.concatenate([self.touches[:found], np.array(rows)])[order]
+        if len(of) > self.room:
             self._make_room(2 * len(of))
-        self._of[: len(of)], self._on[: len(of)], self._touch[: len(of)] = of[order], between, merged
+        self.of[: len(of)], self.on[: len(of)], self.touches[: len(of)] = of[order], between, merged
         return len(of)
 
 

@@ -80,8 +80,8 @@ class PairFinder:
             near = self._near(self._moved(q, still), margin)
             return [touch for touches, _, _ in near for touch in touches]
         search = self.searches.take()
-        found = search.find(q, still, margin, 0.0)
-        touches = [touch_of(self.pairs[k].law, row) for k, row in zip(found.pairs.tolist(), found.touches)]
+        count = search.look(q, still, margin, 0.0)
+        touches = [touch_of(self.pairs[k].law, row) for k, row in zip(search.of[:count].tolist(), search.touches)]
         self.searches.give(search)
         return touches
 
@@ -90,12 +90,24 @@ class PairFinder:
         if self.searches is None:
             return self._found_by_coal(q, v, margin, duration, cone)
         search = self.searches.take()
-        found = search.find(q, v, margin, duration)
-        rows, touches = search.rows(found), found.touches.copy()
-        laws = [self.pairs[k].law for k in found.pairs.tolist()]
+        count = search.look(q, v, margin, duration)
+        search.make_rows(count)
+        found = self.known(search, count, cone)
         self.searches.give(search)
+        return found
+
+    def known(self, search: ContactSearch, count: int, cone: str) -> FoundContacts:
+        """So many contacts that a search has found, with their rows. They are copies."""
+        touches = search.touches[:count].copy()
+        rows = (
+            search.A[:count].reshape(3 * count, self.model.nv),
+            search.velocity[:count].ravel(),
+            search.bias[:count].ravel(),
+        )
         points, directions = touches[:, POINT:NORMAL], touches[:, NORMAL:GAP]
-        return FoundContacts(laws, touches[:, GAP], *rows, cone=cone, points=points, directions=directions)
+        laws = [self.pairs[k].law for k in search.of[:count].tolist()]
+        own = (row.copy() for row in rows)
+        return FoundContacts(laws, touches[:, GAP], *own, cone=cone, points=points, directions=directions)
 
     def distances(self, q: Array, margin: float) -> Array:
         """(pairs) m; infinite beyond the margin."""

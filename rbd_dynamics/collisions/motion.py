@@ -76,10 +76,10 @@ class LinkMotions:
         """Degrees of freedom of the robot."""
         return self._nv
 
-    def write(self, q: Array, v: Array, poses: Array, twists: Array, jacobians: Array) -> None:
-        """What the kernel gives, into arrays (n, 3, 4), (n, 2, 6) and (n, 6, nv): all in coordinates of the frames,
-        but for their poses."""
-        self._kernel((q, v), (poses, twists, jacobians))
+    def write(self, q: Array, v: Array, out: tuple[Array, Array, Array]) -> None:
+        """What the kernel gives: poses (n, 3, 4), twists (n, 2, 6) and Jacobians (n, 6, nv), all in coordinates of the
+        frames, but for the poses."""
+        self._kernel((q, v), out)
 
     def __call__(self, q: Array, v: Array) -> MovedFrames:
         """Motions of the frames at one state."""

@@ -19,6 +19,10 @@ class Workspaces(Generic[T]):
         self._make = make
         self._idle: list[T] = []  # append and pop are atomic
 
+    def new(self) -> T:
+        """One that no other call ever has."""
+        return self._make()
+
     def take(self) -> T:
         """One that no other call has."""
         try:

@@ -23,6 +23,7 @@ from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.base_momentum import free_bases
 from rbd_dynamics.simulation.contact import ImpulsesOfSteps
 from rbd_dynamics.simulation.contact_step import ContactStep
+from rbd_dynamics.simulation.shape_step import ShapeStep, shape_step
 from rbd_dynamics.spatial.rank import ROUNDING, inverse_response
 
 Array = NDArray[np.float64]
@@ -81,17 +82,20 @@ class SemiImplicitEuler:
         self.constraints = constraints
         fixed = contacts if isinstance(contacts, ContactSet) else None
         self.finder = contacts if isinstance(contacts, ContactFinder) else None
-        self.contacts: tuple[Contact, ...] = () if fixed is None else fixed.contacts
+        self._shape_step: ShapeStep | None = None
+        self._fresh = False  # what it has found is not in `_found_last` yet
+        self._contacts: tuple[Contact, ...] = () if fixed is None else fixed.contacts
         self.contact_rows = None if fixed is None else fixed.rows
-        #: what was found at the begin of the last step, and where that was
-        self.found: tuple[FoundContacts, Array] | None = None
+        self._found_last: tuple[FoundContacts, Array] | None = None
         cone = LAWS[0].name if contacts is None else contacts.cone
         self._impulses_of = ImpulsesOfSteps(h, cone=cone, machine_code=robot.backend == "llvm")
         self.impulses = None if fixed is None else self._impulses_of(self.contacts)
         self._quick: ContactStep | None = None
-        self._touching = fixed if constraints is None and not friction and is_plain(model, spherical=False) else None
+        bare = constraints is None and not friction
+        self._touching = fixed if bare and is_plain(model, spherical=False) else None
+        self._shapes = self.finder if bare and is_plain(model, spherical=False, several=True) else None
         self.multipliers = np.zeros(len(constraints) if constraints is not None else 0)
-        self.contact_forces = np.zeros((len(self.contacts), 3))
+        self._contact_forces = np.zeros((len(self._contacts), 3))
         # what dry friction holds does not move freely
         self._bases = tuple(base for base in free_bases(model) if not self._level[base.dofs].any())
         self._jointed = model.nv > sum(base.dofs.stop - base.dofs.start for base in self._bases)
@@ -102,6 +106,10 @@ class SemiImplicitEuler:
         """One step: (q', v', the acceleration in between)."""
         if self._touching is not None:
             done = (self._quick or self._in_contact(self._touching)).step(q, v, tau)
+            if done is not None:
+                return done
+        if self._shapes is not None:
+            done = self._among_shapes(q, v, tau)
             if done is not None:
                 return done
         h = self.h
@@ -156,6 +164,49 @@ class SemiImplicitEuler:
         limits = (self.lower, self.upper)
         self._quick = ContactStep(self.robot, contacts, self.impulses, self.h, *limits, self.contact_forces)
         return self._quick
+
+    def _among_shapes(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array] | None:
+        self.compile_shapes()
+        if self._shape_step is None:
+            return None
+        done = self._shape_step.step(q, v, tau)
+        self._fresh = done is not None
+        return done
+
+    def compile_shapes(self) -> None:
+        """Make what steps among shapes need, where there is machine code for it."""
+        if self._shapes is not None and self._shape_step is None:
+            self._shape_step = shape_step(self.robot, self._shapes, self.h, self._margin, self.lower, self.upper)
+            self._shapes = self._shapes if self._shape_step is not None else None
+
+    @property
+    def _margin(self) -> float:
+        """What is nearer than this, m, may touch in a step."""
+        return max(NEAR, FASTEST_CHANGE * self.h**2)
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """Those that `contact_forces` belong to."""
+        self._refresh()
+        return self._contacts
+
+    @property
+    def contact_forces(self) -> Array:
+        """(contacts, 3) of the last step along normals and tangents, N."""
+        self._refresh()
+        return self._contact_forces
+
+    @property
+    def found(self) -> tuple[FoundContacts, Array] | None:
+        """What was found at the begin of the last step, and where that was."""
+        self._refresh()
+        return self._found_last
+
+    def _refresh(self) -> None:
+        if self._fresh and self._shape_step is not None:
+            self._fresh = False
+            found, self._contact_forces, q = self._shape_step.results()
+            self._contacts, self._found_last = found.contacts, (found, q)
 
     def _mass_matrix(self, q: Array) -> Array:
         """Known from the end of the last step."""
@@ -225,9 +276,9 @@ class SemiImplicitEuler:
 
     def _found(self, finder: ContactFinder, q: Array, v: Array) -> tuple[Array, Array, Array, Array] | None:
         """Contacts that may touch in this step; None where there are none."""
-        found = finder.found(q, v, margin=max(NEAR, FASTEST_CHANGE * self.h**2), duration=self.h)
-        self.contacts, self.contact_forces = found.contacts, np.zeros((len(found), 3))
-        self.found = found, q
+        found = finder.found(q, v, margin=self._margin, duration=self.h)
+        self._contacts, self._contact_forces = found.contacts, np.zeros((len(found), 3))
+        self._found_last = found, q
         if not len(found):
             return None
         self.impulses = self._impulses_of(self.contacts)

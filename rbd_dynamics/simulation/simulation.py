@@ -173,6 +173,7 @@ class Simulation:
                 self._euler.robot.compile_constrained(of, "constraint_rows")
         if self._euler.finder is not None:
             self._euler.finder.found(self.start, np.zeros(self.model.nv))
+            self._euler.compile_shapes()
         if self.constraints is not None:
             self._rough.compile_constrained(
                 self.constraints, "constrained_forward_dynamics", "constraint_correction", "constraint_impulse"

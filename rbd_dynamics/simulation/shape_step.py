@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A step of time in contact of shapes, in calls of compiled code: the search, dynamics, the solver, the momentum.
+
+As `contact_step` is for contacts that are always the same: of robots on pedestals and on floating bases, without joint
+friction and constraints. Everything else, and each step in which something is rare, goes the long way.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.algorithms.time_step import ACCURATE
+from rbd_dynamics.collisions import CollisionSet
+from rbd_dynamics.collisions.compiled import ContactSearch
+from rbd_dynamics.collisions.loops.layout import GAP, TOUCH
+from rbd_dynamics.compiler.loops import Bound, Loops
+from rbd_dynamics.contacts import ContactFinder, FoundContacts, proximal
+from rbd_dynamics.contacts.laws import law_of
+from rbd_dynamics.contacts.solver import SWEEPS, solver_loops
+from rbd_dynamics.model.joints import Floating
+from rbd_dynamics.robot import Robot
+from rbd_dynamics.simulation.contact import ACCURACY, DEPTH_GAIN
+from rbd_dynamics.simulation.shape_loops import LAW, LOOPS, between_limits, carried_on
+
+Array = NDArray[np.float64]
+MOST = 512  # touches, for which there is room: what has more goes the long way
+ALIKE = 0.01  # m: a point of contact that has gone no further since the last step is the same
+
+
+class ShapeStep:
+    """One step of a robot whose shapes touch.
+
+    Parameters:
+        shapes: with machine code that searches. h: the step, s.
+        margin: m, of what counts as near, besides what comes near in a step.
+        lower, upper: position limits of each degree of freedom, infinite where there are none.
+    """
+
+    def __init__(
+        self, robot: Robot, shapes: CollisionSet, search: ContactSearch, h: float, margin: float, lower: Array,
+        upper: Array,
+    ) -> None:  # fmt: skip
+        model, nv = robot.model, robot.model.nv
+        self._robot, self._shapes, self._search = robot, shapes, search
+        self._h, self._margin, self._nv = h, margin, nv
+        self._forward = robot.evaluation("forward_dynamics").fast
+        self._mass = robot.evaluation("mass_matrix").fast
+        base = any(isinstance(joint.kind, Floating) for joint in model.joints)
+        self._carry = robot.evaluation("free_base_step").fast if base else None
+        self._a, self._v, self._reached = np.zeros(nv), np.zeros(nv), np.zeros(nv)
+        self._q, self._after, self._base = np.zeros(model.nq), np.zeros(model.nq), np.zeros(nv)
+        self._change, self._step = np.zeros(()), np.array(h)
+        self._M, self._inverse = np.zeros((nv, nv)), np.zeros(nv)
+        self._numbers, self._tolerance = np.array([h, DEPTH_GAIN, ALIKE**2]), np.array([ACCURACY])
+        self._laws = np.zeros((len(shapes.laws), LAW))
+        for row, law in zip(self._laws, shapes.laws):
+            row[:] = law.friction_coefficient, law.restitution, law.compliance, law.damping
+        self._machine_code = robot.backend == "llvm"
+        self._before = np.zeros(1, dtype=np.int64)
+        self._forces = np.zeros((0, 3))
+        self._last_of, self._last_points = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
+        self._room = -1
+        self._law = law_of(shapes.cone)
+        limited = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
+        self._within = None
+        if len(limited):
+            places = {joint.v_index: joint.q_index for joint in model.joints}
+            own = np.array([places[dof] for dof in limited.tolist()], dtype=np.int64)
+            limits = np.ascontiguousarray(lower[limited]), np.ascontiguousarray(upper[limited])
+            loops = Loops(between_limits, machine_code=self._machine_code)
+            self._within = loops.bind(len(own), own, self._after, *limits).run
+        if self._carry is None:
+            plain = Loops(carried_on, machine_code=self._machine_code)
+            self._move = plain.bind(nv, np.array([h]), self._q, self._reached, self._after).run
+        self._solve: Bound | None = None
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Arrays for as many contacts as the search has room for; what is known of the last step is kept."""
+        search, nv, room = self._search, self._nv, self._search.room
+        self._room, known = room, int(self._before[0])
+        self._solve = None
+        if room > MOST:
+            return
+        forces, of, points = self._forces[:known], self._last_of[:known], self._last_points[:known]
+        self._forces, self._last_of = np.zeros((room, 3)), np.zeros(room, dtype=np.int64)
+        self._last_points = np.zeros((room, 3))
+        self._forces[:known], self._last_of[:known], self._last_points[:known] = forces, of, points
+        free, mu, f = np.zeros((room, 3)), np.zeros(room), np.zeros((room, 3))
+        X, G, own = np.zeros((3 * room, nv)), np.zeros((3 * room, 3 * room)), np.zeros(max(3 * room, nv))
+        many = (np.zeros(nv), np.zeros(nv), np.zeros((room, 3)), np.zeros(room), np.zeros(room), np.zeros((room, 3)))
+        others = (np.zeros(room),)
+        more = (np.zeros((room, 9)), np.zeros((4, nv)), np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv))
+        elliptic = self._law.name == "elliptic"
+        loops = solver_loops(self._law, *proximal.LOOPS, *LOOPS, machine_code=self._machine_code)
+        self._solve = loops.bind(
+            0, nv, SWEEPS, int(elliptic), TOUCH, GAP, self._numbers, self._tolerance, search.of, search.touches,
+            self._laws, search.A, search.velocity, search.bias, self._M, self._inverse, X, G, free, mu, f,
+            self._before, self._last_of, self._last_points, own, np.zeros(3), *many, *others, *more,
+            np.zeros((room, 3)), self._forces, self._a, self._v, self._reached,
+        )  # fmt: skip
+
+    def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array] | None:
+        """(q', v', the acceleration in between); None: this step goes the long way."""
+        inertia, search = self._robot.inertia_input, self._search
+        self._v[:] = v
+        found = search.look(q, self._v, self._margin, self._h)
+        if self._forward(q, self._v, tau, inertia, self._a) is None:
+            return None
+        if search.room != self._room:
+            self._make_room()
+        if found:
+            search.make_rows(found)
+            if self._mass(q, inertia, self._M) is None:
+                return None
+        if self._solve is None:
+            return None
+        self._solve.set(0, found)
+        if not self._solve.run():
+            return None
+        reached = self._reached
+        if self._carry is None:
+            self._q[:] = q
+            self._move()
+        else:
+            ends = (self._after, self._base, self._change)
+            if self._carry(q, self._v, reached, self._step, inertia, *ends) is None:
+                return None
+            if self._change.item() > ACCURATE**2:
+                return None
+            reached = self._base
+        if self._within is not None and not self._within():
+            return None
+        self._found = found, q
+        return self._after.copy(), reached.copy(), self._a.copy()
+
+    def results(self) -> tuple[FoundContacts, Array, Array]:
+        """The last step's: what was found, mean forces (contacts, 3) in N, and where that was."""
+        count, q = self._found
+        return self._shapes.known(self._search, count), self._forces[:count] / self._h, q
+
+
+def shape_step(
+    robot: Robot, finder: ContactFinder, h: float, margin: float, lower: Array, upper: Array
+) -> ShapeStep | None:
+    """Steps among shapes; None where there is no machine code for them."""
+    if not isinstance(finder, CollisionSet) or robot.backend != "llvm":
+        return None
+    search = finder.search()
+    return None if search is None else ShapeStep(robot, finder, search, h, margin, lower, upper)
