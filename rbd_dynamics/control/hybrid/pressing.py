@@ -321,7 +321,7 @@ class Pressing:
         slow = 0.5 * min(limits.approach_speed, limits.normal_speed or limits.approach_speed)
         self._approach = Approach(
             self.unilateral, inertia, self._push.lacking, out.h, measured, controller.gains.normal_damping,
-            replace(limits, approach_speed=slow), ramp=0.0,
+            replace(limits, approach_speed=slow), ramp=0.0, zero=self.offset,
         )  # fmt: skip
         if sudden:  # the task stays where it is: what friction had held back does not fling the tool ahead
             self.governor.begin(q, out.theta)
