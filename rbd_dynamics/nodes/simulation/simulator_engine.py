@@ -13,7 +13,7 @@ from rbd_dynamics.contacts import ContactFinder
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.parameters import per_name
 from rbd_dynamics.nodes.interface.simulator import SimulatorParameters
-from rbd_dynamics.nodes.managed.description import Prefix, Progress
+from rbd_dynamics.nodes.managed.description_text import Prefix, Progress
 from rbd_dynamics.nodes.managed.payload import Load, attach
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
@@ -26,7 +26,7 @@ Sensor = tuple[WrenchSensor | ShapeWrenchSensor, Callable[[], Array]]
 
 
 @dataclass
-class Engine:
+class SimulatorEngine:
     """Everything about one robot model."""
 
     model: Model
@@ -43,7 +43,7 @@ class Engine:
         return [robot for robot, _ in self.simulation.robots]
 
 
-def build_engine(model: Model, params: SimulatorParameters, progress: Progress) -> Engine:
+def build_engine(model: Model, params: SimulatorParameters, progress: Progress) -> SimulatorEngine:
     """An engine with all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
     prefix = Prefix(params.tf_prefix, model)
     movable = [joint.name for joint in model.joints if joint.kind.nv == 1]
@@ -75,7 +75,7 @@ def build_engine(model: Model, params: SimulatorParameters, progress: Progress) 
     simulation.compile_constraints()
     simulation.attempt()
     joints = [model.joint(name) for name in names]
-    return Engine(
+    return SimulatorEngine(
         model,
         simulation,
         prefix,

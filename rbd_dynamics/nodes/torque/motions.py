@@ -14,7 +14,7 @@ from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError, Waypoints
 from rbd_dynamics.control.motion.trajectory_message import Decoder
 from rbd_dynamics.nodes.commanding.node_clock import NodeClock
-from rbd_dynamics.nodes.managed.description import message_of
+from rbd_dynamics.nodes.managed.description_text import message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.engines import T
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode

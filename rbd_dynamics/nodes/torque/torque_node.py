@@ -22,7 +22,7 @@ from rbd_dynamics.nodes.commanding.silence import Silence
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
 from rbd_dynamics.nodes.managed.acceptance import Acceptance
-from rbd_dynamics.nodes.managed.description import BuildError
+from rbd_dynamics.nodes.managed.description_text import BuildError
 from rbd_dynamics.nodes.managed.engines import T
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import SECOND, plausibility_of

@@ -34,7 +34,7 @@ from rbd_dynamics.replay.reading.decoding import (
     wrench_of,
 )
 from rbd_dynamics.replay.reading.opening import Told, open_storage
-from rbd_dynamics.replay.reading.parts import parts_of
+from rbd_dynamics.replay.reading.recording_files import parts_of
 from rbd_dynamics.replay.reading.storage import (
     ZSTD_MAGIC,
     RawBlock,
