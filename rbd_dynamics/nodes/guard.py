@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from rbd_dynamics.nodes.managed.acceptance import Acceptance
 from rbd_dynamics.nodes.managed.description_text import Prefix, Progress
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
-from rbd_dynamics.nodes.managed.messages import COMMANDS, SECOND, plausibility_of, staleness
+from rbd_dynamics.nodes.managed.messages import COMMANDS, SECOND, plausibility_of, several_publish, staleness
 from rbd_dynamics.nodes.managed.payload import PayloadService
 from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.nodes.wire.raw_joint_state import RawJointStates
@@ -108,6 +109,7 @@ class GuardNode(ManagedNode[GuardParameters, GuardEngine]):
         if old is not None and old.reader.names == engine.reader.names:
             old.reader.plausibility, engine.reader = engine.reader.plausibility, old.reader
             self._check_step(old, engine)
+        engine.reader.several_publishers = partial(several_publish, self, "joint_states")
         self.payload.move_to(engine)
         engine.tune(self.params)  # they may have changed meanwhile
         self._gate.options = self.params.gate_options
