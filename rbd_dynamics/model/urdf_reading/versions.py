@@ -27,8 +27,8 @@ _QUATERNION, _MAGNITUDE = Number(4), Number(infinite=True)
 def version_of(robot: ET.Element, findings: Findings) -> str:
     """The version that a <robot> says it has, as in `VERSIONS`; 1.0 where it says none.
 
-    Numbers are read as urdfdom reads them: "1.01" is 1.1, "1" and "1.1.0" are errors. The newest, with an error, for one
-    that is not known.
+    Numbers are read as urdfdom reads them: "1.01" is 1.1, "1" and "1.1.0" are errors. The newest, with an error, for
+    one that is not known.
     """
     said = robot.get("version")
     if said is None:
