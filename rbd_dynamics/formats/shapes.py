@@ -13,11 +13,14 @@ def shapes_of(description: str | Source, findings: Findings) -> Shapes:
     """The shapes of each link's visual and collision elements, {link: {element: shapes}}; links without any are not in.
 
     description: of a URDF the text, of an SDF or MJCF what `read_source` gives; all else has no shapes. A shape with
-    something wrong about it is left out and a finding: no robot is refused for its looks.
+    something wrong about it is left out and an error, one that has no counterpart a warning: no robot is refused for
+    its looks.
     """
     source = Source(description, "robot description") if isinstance(description, str) else description
-    root = parse_xml(source.content, source.where, findings) if source.is_xml else None
+    reading = Findings()
+    root = parse_xml(source.content, source.where, reading) if source.is_xml else None
     if root is None:
+        findings += reading.errors
         return {}
     if local_tag(root) == "sdf":
         from rbd_dynamics.formats.sdf.looks import sdf_shapes  # what other files need is imported with them
