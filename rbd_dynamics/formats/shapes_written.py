@@ -58,7 +58,7 @@ class WrittenShapes:
                 return
             self._folder = Path(model.source).parent
             findings = Findings()
-            self._of = shapes_of(described, findings)
+            self._of = shapes_of(described, findings, model.name)
             self._left_out += map(str, findings)
 
     def on_body(self, index: int) -> list[tuple[Element, Shape]]:

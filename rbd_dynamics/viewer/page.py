@@ -110,7 +110,7 @@ def show(
         posture = played.q[0]
     finder = MeshFinder(folders=meshes, near=near, packages=shares())
     findings = Findings()
-    shapes = None if described is None else shapes_of(described, findings)
+    shapes = None if described is None else shapes_of(described, findings, model.name)
     scene = scene_of(model, shapes, find=finder.find, q=posture.tolist())
     scene = replace(scene, left_out=(*scene.left_out, *map(str, findings)))
     bodies = scene.content["bodies"]

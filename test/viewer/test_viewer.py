@@ -389,6 +389,21 @@ def test_each_kind_of_shape_is_drawn_or_told(text, drawn, left_out, tmp_path, ca
     assert re.findall("not drawn: (.*)", capsys.readouterr().err) == left_out
 
 
+def test_of_several_models_the_shapes_of_the_chosen_one_are_drawn_and_written(tmp_path):
+    model = (
+        '<model name="{0}"><link name="l"><inertial><mass>1</mass></inertial><visual name="v"><geometry><sphere>'
+        '<radius>{1}</radius></sphere></geometry></visual></link><joint name="j" type="revolute"><parent>world</parent>'
+        "<child>l</child><axis><xyz>0 1 0</xyz></axis></joint></model>"
+    )
+    both = model.format("a", 0.1) + model.format("b", 0.2)
+    (tmp_path / "world.sdf").write_text(f'<sdf version="1.9"><world name="w">{both}</world></sdf>')
+    for name, radius in (("a", 0.1), ("b", 0.2)):
+        chosen = rbd.load(tmp_path / "world.sdf", model=name)
+        page = rbd.show(chosen)
+        assert [shape["size"] for shape in page.scene.content["shapes"]] == [[radius]] and page.scene.left_out == ()
+        assert f"<radius>{radius}</radius>" in rbd.model_to_sdf(chosen)
+
+
 def test_names_cannot_break_out_of_the_page():
     bad = "</script><script>alert(1)</script>"
     text = URDF.replace('"elbow"', '"&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;"')

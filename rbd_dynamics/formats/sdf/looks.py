@@ -30,13 +30,21 @@ _SIZES: dict[Kind, dict[str, Number]] = {
 }
 
 
-def sdf_shapes(source: Source, root: ET.Element, findings: Findings) -> Shapes:
-    """The shapes of each link, by its whole name; what is wrong, or of another kind, is left out and a finding."""
+def sdf_shapes(source: Source, root: ET.Element, findings: Findings, model: str | None = None) -> Shapes:
+    """The shapes of each link, by its whole name; what is wrong, or of another kind, is left out and a finding.
+
+    model: name of the one, where a file with several has it.
+    """
     reading = Findings()  # of all but shapes, which `load` tells
     try:
-        frames, links = read_links(source, root, folders_of(None), reading)
+        try:
+            frames, links = read_links(source, root, folders_of(None), reading, model)
+        except ModelError:
+            if model is None:
+                raise
+            frames, links = read_links(source, root, folders_of(None), reading)  # whatever the robot is called
     except ModelError as error:
-        findings.error(source.where, str(error))
+        findings.error(source.where, str(error).removeprefix(source.where).lstrip(": "))
         return {}
     found: Shapes = {}
     for name, (link, scope, file) in links.items():
