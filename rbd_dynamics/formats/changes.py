@@ -36,8 +36,9 @@ def tell_of_names(
         tell(f"link{_s(called)} {_listed(called)}: what moves is written as {_listed(called.values())}")
     moving = {body.joint.name for body in model.bodies}
     held = [frame.name for frame in model.frames if frame.element == "joint" and frame.name not in moving]
-    if held and not fixed:
-        tell(f"joint{_s(held)} {_listed(held)}: {'are' if held[1:] else 'is'} fixed, and without a name in {file}")
+    lost = [] if fixed else [name for name in held if name not in links.taken]
+    if lost:
+        tell(f"joint{_s(lost)} {_listed(lost)}: {'are' if lost[1:] else 'is'} fixed, and without a name in {file}")
 
 
 def tell_of_limits(joints: Iterable[Joint], kinds: Sequence[str], what: str, file: str) -> None:

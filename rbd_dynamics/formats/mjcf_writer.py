@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from rbd_dynamics.formats.changes import tell, tell_of_joints, tell_of_limits, tell_of_names
 from rbd_dynamics.formats.shapes_written import WrittenShapes
-from rbd_dynamics.formats.writing import LinkNames, depth_first, document, fixed_links, is_free, spring_of
+from rbd_dynamics.formats.writing import LinkNames, depth_first, document, fixed_frames, is_free, spring_of
 from rbd_dynamics.formats.writing import text_of as text
 from rbd_dynamics.model.assembly import inertial_of
 from rbd_dynamics.model.errors import ModelError
@@ -52,9 +52,9 @@ def model_to_mjcf(model: Model, *, shapes: bool = True) -> str:
     """The text of an MJCF, of which MuJoCo and `load` make the same dynamics (docs/model_format.md).
 
     Joints come depth first; those with several axes, as a universal one, become several hinges and slides, named with
-    "_1", "_2" and so on; those that are fixed become sites. Each hinge and slide with an effort limit gets a motor,
-    mimic joints an equality, loops of spherical joints a connect and those of fixed ones a weld. Springs and damping
-    may be polynomials of up to three coefficients, which MuJoCo reads since 3.7.
+    "_1", "_2" and so on; those that are fixed become sites of their names. Each hinge and slide with an effort
+    limit gets a motor, mimic joints an equality, loops of spherical joints a connect and those of fixed ones a weld.
+    Springs and damping may be polynomials of up to three coefficients, which MuJoCo reads since 3.7.
 
     Raises ModelError, which names the culprit, for what MJCF cannot say or MuJoCo refuses: joints with pitches, cams
     and planes, floating joints on other bodies, passive forces other than these, polynomials where an older MuJoCo is
@@ -118,7 +118,7 @@ def _fixed(world: ET.Element, model: Model, names: LinkNames) -> ET.Element:
 
 def _sites(element: ET.Element, model: Model, names: LinkNames, index: int) -> None:
     """The frames of a body, or of the world, but for its own."""
-    for link in fixed_links(model, names, index):
+    for link in fixed_frames(model, names, index):
         if link.name != "world":
             _place(ET.SubElement(element, "site", name=link.name), link.placement)
 

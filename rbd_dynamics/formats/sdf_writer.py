@@ -20,6 +20,7 @@ from rbd_dynamics.formats.writing import (
     angles_of,
     depth_first,
     document,
+    fixed_frames,
     fixed_links,
     is_free,
     is_plain,
@@ -65,7 +66,7 @@ def model_to_sdf(model: Model, *, shapes: bool = True) -> str:
     -9.81) m/s^2 is that of a world around the model. Links, joints and frames share their names in an SDF: where a
     joint has a link's, it is written with "_joint" after it. What floats has no joint there: `load` calls it
     "root_joint", and where several bodies float each by its link, as "ball_root_joint". Joints that are fixed become
-    frames.
+    frames of their names.
 
     Raises ModelError, which names the culprit, for what no SDF can say: joints with screws other than a nut's, planes,
     cams and chains, floating joints on other bodies or that do something by themselves, balls that do, passive forces
@@ -189,7 +190,7 @@ class _Writer:
 
     def _frames(self, index: int) -> None:
         own = self._names.of(index)
-        for link in fixed_links(self._model, self._names, index):
+        for link in fixed_frames(self._model, self._names, index):
             if link.name == "world":  # it is there
                 continue
             frame = ET.SubElement(self._element, "frame", name=link.name, attached_to=own)

@@ -92,6 +92,16 @@ def fixed_links(model: Model, names: LinkNames, index: int) -> Iterator[FixedLin
             yield FixedLink(names.new(f"{frame.name}_link"), frame.name, frame.placement)
 
 
+def fixed_frames(model: Model, names: LinkNames, index: int) -> Iterator[FixedLink]:
+    """The same for a format that has frames: those of fixed joints, too, by their names where no link has them."""
+    yield from fixed_links(model, names, index)
+    moving = {body.joint.name for body in model.bodies}
+    for frame in model.frames:
+        held = frame.body == index and frame.element == "joint" and frame.name not in moving
+        if held and frame.name not in names.taken:
+            yield FixedLink(names.new(frame.name), None, frame.placement)
+
+
 def _goes_on(frames: Sequence[Frame], k: int) -> bool:
     """Whether the next frame is that of the link that this fixed joint holds."""
     after = frames[k + 1] if k + 1 < len(frames) else None
