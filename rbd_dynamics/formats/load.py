@@ -184,8 +184,7 @@ def _loaded(
 
         sdf = read_sdf(read, root, folders, base, findings, model)
         built = _built(sdf.description, findings, "fixed", sdf.gravity if gravity is None else gravity, **options)
-        source = None if model is not None else _path_of(read)  # of several models the file alone does not tell
-        return replace(built, base="floating" if sdf.floats else "fixed", source=source)
+        return replace(built, base="floating" if sdf.floats else "fixed", source=_path_of(read))
     if kind != "robot":
         raise ModelError(
             f"{read.where} has <{shortened(kind, LONGEST)}> as its root element, expected <robot>, <sdf> or <mujoco>"

@@ -105,6 +105,6 @@ def test_a_gross_inertia_is_taken_where_the_command_says_so(capsys):
     assert main(["info", file, "--given-inertias", "--json"]) == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["mass"] == 0.0798
-    assert "warning: link 'upper': these have inertias that no rigid body has" in told.err
+    assert "warning: link 'upper': has an inertia that no rigid body has" in told.err
     assert main(["check", file]) == 1
     assert main(["check", file, "--given-inertias"]) == 0
