@@ -123,6 +123,19 @@ def urdf_text(
     return read.text if isinstance(found.content, bytes) else found.content
 
 
+def node_text(
+    source: Any, *, packages: Packages | None = None, arguments: Mapping[str, Any] | None = None
+) -> str | None:
+    """As `urdf_text`, and the text of an SDF: what the nodes read. Raises ModelError."""
+    text = urdf_text(source, packages=packages, arguments=arguments)
+    if text is None:
+        read = read_source(source)
+        found = parse_text(read.content, read.where, Findings()) if read.is_xml else None
+        if found is not None and local_tag(found.root) in SDF_ROOTS:
+            return read.text if isinstance(found.content, bytes) else found.content
+    return text
+
+
 def _parsed(read: Source, findings: Findings) -> tuple[Source, ET.Element]:
     """A source of XML, its text as a strict parser takes it, and its root element. Raises ModelError."""
     found = parse_text(read.content, read.where, findings)
