@@ -103,7 +103,8 @@ def _add_play(commands: Any) -> None:
         default="/feedforward/joint_trajectory",
         help="where to; default: that of feedforward, /feedforward/joint_trajectory",
     )
-    play.add_argument("--patience", metavar="S", type=float, default=10.0, help="to wait for a subscriber; default: 10")
+    play.add_argument("--patience", metavar="S", type=float, default=10.0,
+        help="to wait for a subscriber, and for one that has no robot or no joint states yet; default: 10")  # fmt: skip
     play.add_argument("--no-wait", action="store_true", help="for the end: until the node has taken it is enough")
     play.set_defaults(run=later("rbd_dynamics.cli.ros", "run_play"))
 
