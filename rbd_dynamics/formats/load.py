@@ -136,6 +136,13 @@ def node_text(
     return text
 
 
+def needs_xacro(source: Any) -> bool:
+    """Whether a source, as of `load`, is a xacro that is not expanded yet."""
+    read = read_source(source)
+    found = parse_text(read.content, read.where, Findings()) if read.is_xml else None
+    return found is not None and is_to_expand(read, found.root) and not is_stray(read)
+
+
 def _parsed(read: Source, findings: Findings) -> tuple[Source, ET.Element]:
     """A source of XML, its text as a strict parser takes it, and its root element. Raises ModelError."""
     found = parse_text(read.content, read.where, findings)

@@ -99,7 +99,7 @@ class MonitorNode(ManagedNode[MonitorParameters, MonitorEngine]):
             counts[monitored] = True
             try:
                 wrench = WrenchMonitor(robot, prefix.inside(params.wrench_frame), counts=counts)
-            except KeyError as error:
+            except (KeyError, ValueError) as error:
                 raise ValueError(f"parameter 'wrench_frame': {message_of(error)}") from None
         return MonitorEngine(model, robot, monitor, reader, prefix, monitored, required, wrench)
 
@@ -234,7 +234,7 @@ class MonitorNode(ManagedNode[MonitorParameters, MonitorEngine]):
 
     def _say_contact(self, monitor: ResidualMonitor) -> None:
         """Say on change, and once at the beginning; never where there are no thresholds."""
-        if not np.isfinite(monitor.detector.thresholds).any() or monitor.contact == self._said:
+        if not detects(monitor) or monitor.contact == self._said:
             return
         self._said = monitor.contact
         self._contact.publish(Bool(data=monitor.contact))
@@ -261,7 +261,7 @@ class MonitorNode(ManagedNode[MonitorParameters, MonitorEngine]):
                 "state jumped, or brakes held"
             )
         self._restarts = monitor.restarts
-        status.values["contact"] = monitor.contact
+        status.values["contact"] = monitor.contact if detects(monitor) else "unknown: no contact_thresholds are given"
         status.values["brakes hold"] = monitor.braked
         status.values["residual's delay, s"] = f"{monitor.delay:.3g}"
         rms = np.sqrt(self._squares / np.maximum(self._samples, 1.0))
@@ -271,6 +271,11 @@ class MonitorNode(ManagedNode[MonitorParameters, MonitorEngine]):
             if np.isfinite(monitor.external[k]):
                 status.values[f"{name}: external torque"] = f"{monitor.external[k]:.4g}"
         self._squares[:], self._samples[:], self._states = 0.0, 0.0, 0
+
+
+def detects(monitor: ResidualMonitor) -> bool:
+    """Whether some joint has a threshold of contact."""
+    return bool(np.isfinite(monitor.detector.thresholds).any())
 
 
 def _thresholds(params: MonitorParameters, names: Sequence[str]) -> Array:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.contacts import ContactFinder
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.tip import tip_of
 from rbd_dynamics.nodes.interface.parameters import per_name
 from rbd_dynamics.nodes.interface.simulator import SimulatorParameters
 from rbd_dynamics.nodes.managed.description_text import Prefix, Progress
@@ -103,6 +104,7 @@ def _options(params: SimulatorParameters) -> SimulationOptions:
 def _sensors(simulation: Simulation, scene: Scene, frame: str) -> list[Sensor]:
     """Sensors of what the scene's constraints exert at a frame, its contacts, and its shapes."""
     robot, _ = simulation.robots[0]
+    tip_of(robot.model, frame, "parameter 'wrench_frame':")  # what is fixed feels nothing
     sensors: list[Sensor] = []
     if scene.constraints is not None:
         sensors.append((WrenchSensor(robot, scene.constraints, frame), lambda: simulation.multipliers))
