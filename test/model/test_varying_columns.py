@@ -76,7 +76,7 @@ TREES: dict[str, Callable[[], Model]] = {
 every_tree = pytest.mark.parametrize("name", TREES)
 #: those with each kind of kind, and with followers, groups and chains among them
 SEVERAL = ("spherical coordinates", "cams and followers", "on a floating base", "chains between")
-#: derivatives take as long as all others together: of the longest with followers only, of the others with chains as well
+#: derivatives take as long as all others together: the longest have followers only, the others chains as well
 DERIVED = ("cams and followers", "chains between")
 LONG = {
     "center_of_mass_derivatives", "centroidal_momentum_derivatives", "hybrid_dynamics_derivatives",
