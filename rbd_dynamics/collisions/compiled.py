@@ -173,7 +173,7 @@ class ContactSearch:
         return Found(self._of[:found], self._on[:found], self._touch[:found])
 
     def rows(self, found: Found) -> tuple[Array, Array, Array]:
-        """As `rows_of`, of the last search. Copies."""
+        """Rows of what the last search found, as `rows_of` has them. Copies."""
         n = len(found.pairs)
         self._rows.set(0, n)
         self._rows.run()

@@ -171,7 +171,7 @@ def _load(functions: tuple[Callable[..., int], ...]) -> LoadedLoops | None:
 
 
 def _digest(functions: Sequence[Callable[..., int]]) -> str:
-    """Of all that decides about their machine code: to write that as IR first would take longer than to load it."""
+    """A digest of all that decides about their machine code; to write that as IR would take longer than to load it."""
     parts = []
     for function in functions:
         assert isinstance(function, FunctionType)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which direction two boxes overlap least: of the normals of their faces, and across two edges."""
+"""The direction in which two boxes overlap least: of the normals of their faces, and across two edges."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where numbers stand in the arrays that the search for contacts in machine code works on."""
+"""Places of numbers in the arrays that the search for contacts in machine code works on."""
 
 from __future__ import annotations
 

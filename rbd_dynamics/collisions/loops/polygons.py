@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where two features meet: polygons in the plane of the tangents, one cut to what the other covers."""
+"""What two features have in common: polygons in the plane of the tangents, one cut to what the other covers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where two shapes touch, for the direction in which they are nearest: as `narrow_phase` has it."""
+"""Contact of two shapes, for the direction in which they are nearest: as `narrow_phase` has it."""
 
 from __future__ import annotations
 
