@@ -6,8 +6,8 @@
 - `CollisionSet`: which of them may touch, with which friction; its `contacts` at a configuration;
 - `read_collisions`: of plain data, as scenes in YAML have it.
 
-Wherever `Robot` and `Simulation` take contacts they take a `CollisionSet` too. Distances are those of the package
-`coal`; how contacts move is theory.md section 10.
+Wherever `Robot` and `Simulation` take contacts they take a `CollisionSet` too. Machine code
+(`loops`) finds most of them, the package `coal` the rest; how contacts move is theory.md section 10.
 """
 
 from rbd_dynamics.collisions.collision_set import CollisionSet

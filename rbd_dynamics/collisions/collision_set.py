@@ -6,14 +6,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.collisions.motion import LinkMotions, MovedFrames, rows_of, times
-from rbd_dynamics.collisions.narrow_phase import ROUGH, Pair, Side, Touch
+from rbd_dynamics.collisions.finding import PairFinder
+from rbd_dynamics.collisions.narrow_phase import ROUGH, Pair, Side
 from rbd_dynamics.collisions.overlaps import NEIGHBOURS, overlapping_for_good
 from rbd_dynamics.collisions.shapes import CollisionShape
 from rbd_dynamics.common.excerpt import excerpt
@@ -21,10 +20,8 @@ from rbd_dynamics.common.real_numbers import real_number
 from rbd_dynamics.constraints import WORLD_FRAME
 from rbd_dynamics.contacts import Contact, ContactFinder, FoundContacts
 from rbd_dynamics.contacts.laws import LAWS, law_of
-from rbd_dynamics.contacts.workspaces import Workspaces
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.model import WORLD, Model
-from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.se3 import Transform
 
 Array = NDArray[np.float64]
@@ -32,21 +29,6 @@ Names = tuple[str, str]
 
 MARGIN = 1e-3  # m
 LAW = ("friction_coefficient", "restitution", "compliance", "damping")
-
-
-class _Moved(NamedTuple):
-    """frames: of links. R (n, 3, 3), p (n, 3): of all shapes, in the world."""
-
-    frames: MovedFrames
-    R: Array
-    p: Array
-
-
-class _Shapes(NamedTuple):
-    """The shapes where one call has moved them, and the pairs of them that may touch."""
-
-    sides: list[Side]
-    pairs: list[Pair]
 
 
 class CollisionSet(ContactFinder):
@@ -137,24 +119,11 @@ class CollisionSet(ContactFinder):
         for k, reason in sorted(self._for_good(pairs, index).items(), reverse=True) if ignore_overlapping else ():
             del pairs[k]
             self._ignore(*index.pop(k), reason)
-        self._pairs = pairs
         #: pairs of shapes that may touch, by name
         self.pairs = tuple((self.shapes[a].name, self.shapes[b].name) for a, b in index)
-        self._index = np.array(index, dtype=np.intp).reshape(-1, 2)
         moving = [None if body == WORLD else shape.frame for shape, body in zip(self.shapes, self._bodies)]
-        self._frames = tuple(dict.fromkeys(frame for frame in moving if frame is not None))
-        numbers = {name: k for k, name in enumerate(self._frames)}
-        #: of each shape: its frame, in which it is at R and p; of planes no reach
-        self._frame_of = np.array([numbers.get(frame or "", len(numbers)) for frame in moving], dtype=np.intp)
-        self._own_R = np.array([R for R, _ in self._places]).reshape(-1, 3, 3)
-        self._own_p = np.array([p for _, p in self._places]).reshape(-1, 3)
-        reach = np.array([shape.reach for shape in self.shapes])
-        self._finite_reach = np.where(np.isinf(reach), 0.0, reach)
-        #: of each pair: whether the second is a plane, and its normal; and how far both reach
-        self._over_plane = np.isinf(reach[self._index[:, 1]])
-        self._up = self._own_R[self._index[:, 1], :, 2]
-        self._reaches = self._finite_reach[self._index].sum(axis=1)
-        self._moving = Workspaces(self._other_shapes)
+        numbers = np.array(index, dtype=np.intp).reshape(-1, 2)
+        self._finder = PairFinder(model, self._sides, moving, self._places, pairs, numbers)
 
     def contacts(self, q: ArrayLike, *, margin: float = MARGIN) -> Any:
         """All points of contact where shapes are nearer than the margin (m): a list of `Touch`.
@@ -165,8 +134,7 @@ class CollisionSet(ContactFinder):
         positions, limit = self.model.configuration(q), _margin(margin)
         if positions.ndim > 1:
             return [self.contacts(part, margin=margin) for part in positions]
-        near = self._near(self._moved(positions, np.zeros(self.model.nv)), limit)
-        return [touch for touches, _, _ in near for touch in touches]
+        return self._finder.touches(positions, limit)
 
     def distances(self, q: ArrayLike, *, margin: float = math.inf) -> Array:
         """(..., pairs) of each of `pairs`, m, to 1e-6; negative where they overlap, infinite beyond the margin.
@@ -175,74 +143,14 @@ class CollisionSet(ContactFinder):
             q: (..., nq). margin: m; what is surely further away costs next to nothing.
         """
         positions, limit = self.model.configuration(q), _margin(margin)
-        found = np.full((*positions.shape[:-1], len(self._pairs)), np.inf)
-        still, shapes = np.zeros(self.model.nv), self._moving.take()
+        found = np.full((*positions.shape[:-1], len(self.pairs)), np.inf)
         for k in np.ndindex(*positions.shape[:-1]):
-            for number in self._close(shapes, self._moved(positions[k], still), limit):
-                distance = shapes.pairs[number].distance()
-                found[k][number] = distance if distance <= limit else np.inf
-        self._moving.give(shapes)
+            found[k] = self._finder.distances(positions[k], limit)
         return found
 
     def found(self, q: Array, v: Array, *, margin: float = MARGIN, duration: float = 0.0) -> FoundContacts:
         """Contacts as rows for dynamics. duration: s, in which nothing shall come that is not among them."""
-        moved = self._moved(q, v)
-        near = self._near(moved, margin + duration * self._fastest(moved) if duration else margin)
-        touches = [touch for touches, _, _ in near for touch in touches]
-        laws, gaps = [touch.law for touch in touches], np.array([touch.gap for touch in touches])
-        empty = np.zeros((0, self.model.nv)), np.zeros(0), np.zeros(0)
-        counts = [len(own) for own, _, _ in near]
-        on = (np.repeat(self._frame_of[list(shapes)], counts) for shapes in list(zip(*near))[1:])
-        rows = rows_of(touches, moved.frames, *on) if near else empty
-        points = [(touch.point, touch.other) for touch in touches]
-        directions = [(touch.normal, *touch.tangents) for touch in touches]
-        return FoundContacts(laws, gaps, *rows, cone=self.cone, points=points, directions=directions)
-
-    # --- where everything is ----------------------------------------------------------------------
-
-    @cached_property
-    def _motions(self) -> LinkMotions:
-        return LinkMotions(Robot(self.model), self._frames)
-
-    def _moved(self, q: Array, v: Array) -> _Moved:
-        """Places of all shapes, and how their frames move."""
-        frames = self._motions(q, v)
-        R = frames.R[self._frame_of]
-        return _Moved(frames, R @ self._own_R, frames.p[self._frame_of] + times(R, self._own_p))
-
-    def _other_shapes(self) -> _Shapes:
-        sides = [side.another() for side in self._sides]
-        return _Shapes(
-            sides, [Pair(sides[a], sides[b], pair.law) for pair, (a, b) in zip(self._pairs, self._index.tolist())]
-        )
-
-    def _close(self, shapes: _Shapes, moved: _Moved, margin: float) -> list[int]:
-        """Numbers of the pairs whose shapes may be nearer than the margin; these shapes are moved there."""
-        if not len(self._index):
-            return []
-        a, b = self._index.T
-        apart = moved.p[a] - moved.p[b]
-        distance = np.where(self._over_plane, (apart * self._up).sum(axis=1), np.sqrt((apart * apart).sum(axis=1)))
-        close = np.flatnonzero(distance - self._reaches <= margin)
-        for k in {int(shape) for shape in self._index[close].flat} - self._pinned:
-            shapes.sides[k].move(moved.R[k], moved.p[k])
-        found: list[int] = close.tolist()
-        return found
-
-    def _near(self, moved: _Moved, margin: float) -> list[tuple[list[Touch], int, int]]:
-        """Touches of each pair that is near, and the numbers of its shapes."""
-        shapes = self._moving.take()
-        close = self._close(shapes, moved, margin)
-        found = [(shapes.pairs[k].touches(margin), *self._index[k].tolist()) for k in close]
-        self._moving.give(shapes)
-        return [near for near in found if near[0]]
-
-    def _fastest(self, moved: _Moved) -> float:
-        """How fast two shapes may come near to each other, m/s."""
-        speeds, turns = (np.sqrt((part * part).sum(axis=1)) for part in (moved.frames.v, moved.frames.w))
-        arms = moved.p - moved.frames.p[self._frame_of]
-        far = np.sqrt((arms * arms).sum(axis=1)) + self._finite_reach
-        return 2.0 * float((speeds[self._frame_of] + turns[self._frame_of] * far).max(initial=0.0))
+        return self._finder.found(q, v, margin, duration, self.cone)
 
     # --- which may touch --------------------------------------------------------------------------
 

@@ -63,6 +63,23 @@ class LinkMotions:
         function = function_of(model, signature, functools.partial(_motions, tuple(frames)))
         self._kernel = robot.custom_kernel("link_motions", signature, function)
         self._nv = model.nv
+        #: calls of it are machine code
+        self.compiled = robot.backend == "llvm"
+
+    @property
+    def count(self) -> int:
+        """How many frames there are."""
+        return self._count
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom of the robot."""
+        return self._nv
+
+    def write(self, q: Array, v: Array, poses: Array, twists: Array, jacobians: Array) -> None:
+        """What the kernel gives, into arrays (n, 3, 4), (n, 2, 6) and (n, 6, nv): all in coordinates of the frames,
+        but for their poses."""
+        self._kernel((q, v), (poses, twists, jacobians))
 
     def __call__(self, q: Array, v: Array) -> MovedFrames:
         """Motions of the frames at one state."""

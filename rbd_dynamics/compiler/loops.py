@@ -64,6 +64,11 @@ class Loops:
         if machine_code:
             self._code = _load(functions)
 
+    @property
+    def compiled(self) -> bool:
+        """Machine code runs, not Python."""
+        return self._code is not None
+
     def bind(self, *arguments: Argument) -> Bound:
         """The call with these arguments; what arrays hold is read, and written, at each call.
 
@@ -150,9 +155,8 @@ def _warn(problem: str) -> None:
 def _load(functions: tuple[Callable[..., int], ...]) -> LoadedLoops | None:
     from rbd_dynamics.compiler import native
 
-    source = "\n".join(emit_loops(functions))
     name = functions[-1].__name__
-    key = f"{native.target_name()} {compiler_digest()} {hashlib.sha256(source.encode()).hexdigest()}"
+    key = f"{native.target_name()} {compiler_digest()} {_digest(functions)}"
     with backends.compiler_lock:
         code = cache.load(f"{name}.o", key)
         if code is None:
@@ -161,6 +165,18 @@ def _load(functions: tuple[Callable[..., int], ...]) -> LoadedLoops | None:
                 _warn(problem)
                 return None
             about_to_compile(name)
-            code = native.compile_text(source)
+            code = native.compile_text("\n".join(emit_loops(functions)))
             cache.store(f"{name}.o", key, code)
         return native.LoadedLoops(code)
+
+
+def _digest(functions: Sequence[Callable[..., int]]) -> str:
+    """A digest of all that decides about their machine code; to write that as IR would take longer than to load it."""
+    parts = []
+    for function in functions:
+        assert isinstance(function, FunctionType)
+        code, known = function.__code__, function.__globals__
+        numbers = {name: known[name] for name in code.co_names if isinstance(known.get(name), (int, float))}
+        types = {name: str(kind) for name, kind in function.__annotations__.items()}
+        parts.append((code.co_name, code.co_code, code.co_consts, code.co_names, code.co_varnames, types, numbers))
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
