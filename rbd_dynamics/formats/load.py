@@ -126,7 +126,7 @@ def urdf_text(
 def node_text(
     source: Any, *, packages: Packages | None = None, arguments: Mapping[str, Any] | None = None
 ) -> str | None:
-    """As `urdf_text`, and the text of an SDF: what the nodes read. Raises ModelError."""
+    """What nodes read of a robot: as `urdf_text`, and the text of an SDF. Raises ModelError."""
     text = urdf_text(source, packages=packages, arguments=arguments)
     if text is None:
         read = read_source(source)
