@@ -22,10 +22,10 @@ help:
 	@sed -n '/^# make/s/^# //p' Makefile
 
 setup:
-	@$(PYTHON) scripts/setup_environment.py
+	@$(PYTHON) scripts/setup_environment.py $(if $(filter setup,$(MAKECMDGOALS)),--next)
 
 setup-tests:
-	@$(PYTHON) scripts/setup_environment.py --tests
+	@$(PYTHON) scripts/setup_environment.py --tests $(if $(filter setup-tests,$(MAKECMDGOALS)),--next)
 
 demo: setup
 	@scripts/run rbd_dynamics demo --output demo_output

@@ -51,6 +51,13 @@ PYTHONS = ((3, 11), (3, 12), (3, 13))
 PIP_WHEEL = "pip-25.3-py3-none-any.whl"
 PIP_SHA256 = "9655943313a94722b7774661c21049070f6bbb0a1516bf02f7c8d5d9201514cd"
 
+NEXT = """\
+Set up. Next:
+  . scripts/environment.bash      puts python, rbd_dynamics and the nodes on this shell's path
+  rbd_dynamics doctor             says whether everything works, and what this machine lacks
+  make demo                       shows the nodes at work on a simulated Panda
+  docs/first_torques.md           your own robot, in simulation: three commands"""
+
 
 if TYPE_CHECKING:
     #: Picks what of a line of output goes to the screen.
@@ -142,15 +149,15 @@ def step(name: str, key: str, title: str, work: Callable[[], None]) -> None:
     """Do the work, unless it was done before with the same inputs."""
     stamp = STAMPS / name
     if is_done(name, key):
-        print(f"== {title}: done before", flush=True)
+        terminal.tell(f"== {title}: done before")
         return
-    print(f"== {title}", flush=True)
+    terminal.tell(f"== {title}")
     stamp.unlink(missing_ok=True)
     start = time.monotonic()
     work()
     STAMPS.mkdir(parents=True, exist_ok=True)
     stamp.write_text(key)
-    Screen().say(f"{time.monotonic() - start:.0f} s")
+    terminal.tell(f"   {getattr(here, 'name', '')}{time.monotonic() - start:.0f} s")
 
 
 def beside(name: str, aside: Callable[[], None], work: Callable[[], None]) -> None:
@@ -205,8 +212,45 @@ def run(
             if shown:
                 screen.say(shown)
         if process.wait() != 0:
+            terminal.tell("")
             print("".join(lines[-40:]), end="", file=sys.stderr)
             raise SetupError(f"{shlex.join(command[:6])} ... failed, see above and {LOG.relative_to(ROOT)}")
+
+
+class Terminal:
+    """What is told: on a terminal how far a command is in one line, the last, over what it said before; else in lines.
+
+    Where two commands run, both are in it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._passing: dict[str, str] = {}
+
+    def tell(self, text: str) -> None:
+        """A line that stays; what the command of this thread said ends. "": only that."""
+        with self._lock:
+            self._passing.pop(getattr(here, "name", ""), None)
+            print(f"{ERASE if sys.stdout.isatty() else ''}{text and text + chr(10)}", end="", flush=True)
+            self._draw()
+
+    def show(self, name: str, text: str) -> None:
+        """How far the command with that name is."""
+        with self._lock:
+            if not sys.stdout.isatty():
+                print(f"   {name}{text}\n", end="", flush=True)  # one piece, also beside another thread
+                return
+            self._passing[name] = text
+            self._draw()
+
+    def _draw(self) -> None:
+        if self._passing and sys.stdout.isatty():
+            line = "   " + "; ".join(f"{name}{text}" for name, text in self._passing.items())
+            print(f"{ERASE}{line[: shutil.get_terminal_size().columns - 1]}", end="", flush=True)
+
+
+ERASE = "\r\033[K"  # the line
+terminal = Terminal()
 
 
 class Screen:
@@ -229,7 +273,7 @@ class Screen:
 
     def say(self, text: str) -> None:
         self._said = time.monotonic()
-        print(f"   {self._name}{text}\n", end="", flush=True)  # one piece, also beside another thread
+        terminal.show(self._name, text)
 
     def _speak(self) -> None:
         while not self._ended.wait(0.25):
@@ -250,7 +294,7 @@ def make_venv(python: str, with_system: bool) -> None:
         return
     if ask(python, "import venv") is None:
         raise SetupError("Missing: Python's module venv. On Debian and Ubuntu: sudo apt install python3-venv")
-    print("   this Python has no ensurepip (Debian's python3-venv): taking pip from PyPI", flush=True)
+    terminal.tell("   this Python has no ensurepip (Debian's python3-venv): taking pip from PyPI")
     run([python, "-m", "venv", "--without-pip", *options, str(VENV)])
     with tempfile.TemporaryDirectory() as folder:
         wheel = Path(folder, PIP_WHEEL)
@@ -365,7 +409,7 @@ def install_tests_beside_ros() -> None:
     try:
         pip(*library, "-r", "requirements/optional.txt", "-r", "requirements/compare.txt")
     except SetupError as error:
-        print(f"   {error}\n   tests that need what could not be installed will skip", flush=True)
+        terminal.tell(f"   {error}\n   tests that need what could not be installed will skip")
 
 
 # --- building -----------------------------------------------------------------------------------
@@ -553,6 +597,8 @@ if __name__ == "__main__":
                 print("another set-up is running in this checkout, waiting for it", flush=True)
                 fcntl.flock(guard, fcntl.LOCK_EX)
             main(tests="--tests" in sys.argv[1:])
+            if "--next" in sys.argv[1:]:
+                print(NEXT)
     except SetupError as error:
         sys.exit(f"set-up: {error}")
     except KeyboardInterrupt:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 import sys
 import time
@@ -102,11 +104,10 @@ def own_time() -> float:
 
 def _started_by(pid: int) -> list[int]:
     """Processes that run, and those that they have started."""
-    try:
-        texts = [file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children")]
-    except OSError:  # it has ended meanwhile
-        return []
-    found = [int(word) for text in texts for word in text.split()]
+    found: list[int] = []
+    for file in glob.glob(f"/proc/{pid}/task/*/children"):
+        with contextlib.suppress(OSError):  # a thread that has ended meanwhile
+            found += map(int, Path(file).read_text().split())
     return [*found, *(below for child in found for below in _started_by(child))]
 
 

@@ -371,13 +371,13 @@ def _read_recording(path: Path) -> None:
     from rbd_dynamics.replay.log import Log
     from rbd_dynamics.replay.reading.recording import Recording
     from rbd_dynamics.replay.settings import Settings
-    from rbd_dynamics.replay.signals.survey import survey
+    from rbd_dynamics.replay.signals.conventions import conventions_of
 
     recording = Recording(path)
     recording.robot_description()
     topic = recording.choose_topic(joints=seeds.JOINTS)
     for states in recording.joint_states(topic.name, seeds.JOINTS):
-        survey(states, seeds.JOINTS, Settings(), Log())
+        conventions_of(states, seeds.JOINTS, Settings(), Log())
 
 
 def _run_metadata(text: str) -> None:

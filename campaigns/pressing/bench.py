@@ -17,7 +17,7 @@ from rbd_dynamics.control.motion.trajectory import Point, Waypoints
 from rbd_dynamics.nodes.hybrid_controller import HybridControllerNode
 from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
 from rbd_dynamics.nodes.managed.messages import plausibility_of
-from rbd_dynamics.nodes.tool.hybrid_engine import Engine, build_engine
+from rbd_dynamics.nodes.tool.hybrid_engine import HybridEngine, build_engine
 from rbd_dynamics.nodes.tool.wrench_input import WrenchInput, desired_force
 from rbd_dynamics.nodes.torque.safeguards import Bounds, Safeguards
 from rbd_dynamics.nodes.torque.transition import Transition
@@ -68,13 +68,13 @@ class Bench:
     def get_logger(self) -> logging.Logger:
         return logging.getLogger("pressing")
 
-    def _say_mode(self, engine: Engine) -> None: ...
+    def _say_mode(self, engine: HybridEngine) -> None: ...
 
     def needs_another(self, new: HybridControllerParameters) -> bool:
         """Only placements, gains and limits are changed here."""
         return False
 
-    def prepare(self, engine: Engine, joints: list[str]) -> None:
+    def prepare(self, engine: HybridEngine, joints: list[str]) -> None:
         first = self.engine is None
         self.safeguards.use(Bounds.of(joints, self.params), engine.effort_limits)
         if first:

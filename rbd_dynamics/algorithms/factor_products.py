@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from rbd_dynamics.algorithms.coordinate_elimination import coordinate_axis
 from rbd_dynamics.algorithms.inverse_dynamics import rotor_inertias
 from rbd_dynamics.algorithms.kinematics import joint_motion
 from rbd_dynamics.algorithms.mass_matrix import mass_matrix
 from rbd_dynamics.algorithms.tree_factor import MassFactor
-from rbd_dynamics.algorithms.waiting_coordinates import coordinate_axis
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.inertia import ArticulatedInertia, RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar, reciprocal, sqrt

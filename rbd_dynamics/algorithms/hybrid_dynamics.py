@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rbd_dynamics.algorithms.coordinate_elimination import CoordinateElimination
 from rbd_dynamics.algorithms.kinematics import base_acceleration, velocities
 from rbd_dynamics.algorithms.passive_forces import add_passive_torque
-from rbd_dynamics.algorithms.waiting_coordinates import WaitingCoordinates
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.spatial.inertia import ArticulatedInertia, RigidInertia
 from rbd_dynamics.spatial.scalar import Scalar, where
@@ -48,7 +48,7 @@ def hybrid_dynamics(
     """
     bodies = model.bodies
     passive = add_passive_torque(model, [0.0] * model.nv, q, v if friction else None)
-    waiting = WaitingCoordinates(model, a, [t - p for t, p in zip(tau, passive)], prescribed)
+    waiting = CoordinateElimination(model, a, [t - p for t, p in zip(tau, passive)], prescribed)
 
     # base to tip: V and eta; each body by itself: Ihat = I, Bhat = -ad*_V I V - F_ext
     states = velocities(model, q, v)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any
 
 PATIENCE = 2.0  # s
@@ -24,6 +25,24 @@ def complete_topic(prefix: str, **_: Any) -> list[str]:
         return []
     with visitor("completion") as (node, spin):
         return [each.name for each in topics(node, spin) if each.name.startswith(prefix)]
+
+
+def complete_values(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """Fields of the service or topic that is named before, and joints, after what is there of the YAML."""
+    try:
+        from rbd_dynamics.nodes.tools.listening import visitor
+        from rbd_dynamics.nodes.tools.requests import Graph
+    except ImportError:
+        return []
+    word = re.split(r"[\s{\[,]", prefix)[-1]
+    before = prefix[: len(prefix) - len(word)] or "{"
+    name = getattr(parsed_args, "service", None) or parsed_args.topic
+    with visitor("completion") as (node, spin):
+        try:
+            fields, joints = Graph(node, spin, PATIENCE).fields(name)
+        except ValueError:
+            return []
+    return [before + each for each in (*(f"{field}: " for field in fields), *joints) if each.startswith(word)]
 
 
 def complete_parameter(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:

@@ -43,13 +43,18 @@ def run_info(options: argparse.Namespace) -> int:
     return 0
 
 
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def _summary(model: Model) -> str:
     from rich.markup import escape
 
     gravity = ", ".join(f"{g:g}" for g in model.gravity)
     return (
-        f"[bold]{escape(model.name)}[/], {model.base} base: {len(model.joints)} joints, {model.nv} degrees of freedom "
-        f"(nq {model.nq}, nv {model.nv}), {len(model.bodies)} bodies, {len(model.frames)} frames, "
+        f"[bold]{escape(model.name)}[/], {model.base} base: {_counted(len(model.joints), 'joint')}, "
+        f"{_counted(model.nv, 'degree')} of freedom (nq {model.nq}, nv {model.nv}), "
+        f"{_counted(len(model.bodies), 'body', 'bodies')}, {_counted(len(model.frames), 'frame')}, "
         f"[bold]{model.mass:.6g} kg[/], gravity ({gravity}) m/s²"
     )
 

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from rbd_dynamics.cli.command import add_command, later
-from rbd_dynamics.cli.completion import complete_node, complete_parameter, complete_service, complete_topic
+from rbd_dynamics.cli.completion import (
+    complete_node,
+    complete_parameter,
+    complete_service,
+    complete_topic,
+    complete_values,
+)
 from rbd_dynamics.cli.sources import above_zero, positive
 from rbd_dynamics.cli.switch import add_switch
 
@@ -103,7 +109,8 @@ def _add_play(commands: Any) -> None:
         default="/feedforward/joint_trajectory",
         help="where to; default: that of feedforward, /feedforward/joint_trajectory",
     )
-    play.add_argument("--patience", metavar="S", type=float, default=10.0, help="to wait for a subscriber; default: 10")
+    play.add_argument("--patience", metavar="S", type=float, default=10.0,
+        help="to wait for a subscriber, and for one that has no robot or no joint states yet; default: 10")  # fmt: skip
     play.add_argument("--no-wait", action="store_true", help="for the end: until the node has taken it is enough")
     play.set_defaults(run=later("rbd_dynamics.cli.ros", "run_play"))
 
@@ -163,7 +170,7 @@ def _add_call(commands: Any) -> argparse.ArgumentParser:
         examples=CALL_EXAMPLES,
     )
     call.add_argument("service", metavar="SERVICE", help="as /hybrid_controller/tare").completer = complete_service  # type: ignore[attr-defined]
-    call.add_argument("values", metavar="YAML", nargs="?", default="{}", help=VALUES)
+    call.add_argument("values", metavar="YAML", nargs="?", default="{}", help=VALUES).completer = complete_values  # type: ignore[attr-defined]
     call.add_argument("--json", action="store_true", help="print JSON in place of YAML")
     call.set_defaults(run=later("rbd_dynamics.cli.requests", "run_call"))
     return call
@@ -210,7 +217,7 @@ def _add_pub(commands: Any) -> argparse.ArgumentParser:
         examples=PUB_EXAMPLES,
     )
     pub.add_argument("topic", metavar="TOPIC").completer = complete_topic  # type: ignore[attr-defined]
-    pub.add_argument("values", metavar="YAML", nargs="?", default="{}", help=VALUES)
+    pub.add_argument("values", metavar="YAML", nargs="?", default="{}", help=VALUES).completer = complete_values  # type: ignore[attr-defined]
     pub.add_argument("--type", metavar="TYPE", help="as std_msgs/msg/String; default: what the subscriber takes")
     pub.add_argument("--count", metavar="N", type=positive, default=1, help="how often; default: 1")
     pub.add_argument("--rate", metavar="HZ", type=above_zero, default=10.0, help="of several; default: 10")

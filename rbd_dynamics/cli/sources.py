@@ -158,14 +158,15 @@ def _standard_input() -> str:
 
 
 def file_or_text(urdf: str, options: argparse.Namespace) -> str | Path:
-    """The text from standard input, or of a xacro with arguments or packages, else the file that a path or name stands
-    for. Raises UsageError, ModelError.
+    """The text from standard input, or that a xacro expands to, else the file that a path or name stands for.
+
+    Raises UsageError, ModelError.
     """
-    from rbd_dynamics.formats.load import urdf_text
+    from rbd_dynamics.formats.load import needs_xacro, urdf_text
     from rbd_dynamics.formats.source import read_source
 
     source = source_of(urdf)
-    if options.arguments or options.packages:
+    if options.arguments or options.packages or needs_xacro(source):
         text = urdf_text(source, packages=options.packages, arguments=options.arguments)
         if text is not None:
             return text

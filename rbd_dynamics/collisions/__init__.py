@@ -11,9 +11,9 @@ Wherever `Robot` and `Simulation` take contacts they take a `CollisionSet` too. 
 """
 
 from rbd_dynamics.collisions.collision_set import CollisionSet
-from rbd_dynamics.collisions.description import collision_shapes
 from rbd_dynamics.collisions.dictionary import read_collisions
 from rbd_dynamics.collisions.narrow_phase import Touch
 from rbd_dynamics.collisions.shapes import CollisionShape
+from rbd_dynamics.collisions.urdf_shapes import collision_shapes
 
 __all__ = ["CollisionSet", "CollisionShape", "Touch", "collision_shapes", "read_collisions"]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rbd_dynamics.collisions.collision_set import LAW, CollisionSet
-from rbd_dynamics.collisions.description import TRIANGLES, collision_shapes
 from rbd_dynamics.collisions.shapes import CollisionShape
+from rbd_dynamics.collisions.urdf_shapes import TRIANGLES, collision_shapes
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.constraints import WORLD_FRAME
 from rbd_dynamics.constraints.dictionary import named

@@ -123,6 +123,26 @@ def urdf_text(
     return read.text if isinstance(found.content, bytes) else found.content
 
 
+def node_text(
+    source: Any, *, packages: Packages | None = None, arguments: Mapping[str, Any] | None = None
+) -> str | None:
+    """What nodes read of a robot: as `urdf_text`, and the text of an SDF. Raises ModelError."""
+    text = urdf_text(source, packages=packages, arguments=arguments)
+    if text is None:
+        read = read_source(source)
+        found = parse_text(read.content, read.where, Findings()) if read.is_xml else None
+        if found is not None and local_tag(found.root) in SDF_ROOTS:
+            return read.text if isinstance(found.content, bytes) else found.content
+    return text
+
+
+def needs_xacro(source: Any) -> bool:
+    """Whether a source, as of `load`, is a xacro that is not expanded yet."""
+    read = read_source(source)
+    found = parse_text(read.content, read.where, Findings()) if read.is_xml else None
+    return found is not None and is_to_expand(read, found.root) and not is_stray(read)
+
+
 def _parsed(read: Source, findings: Findings) -> tuple[Source, ET.Element]:
     """A source of XML, its text as a strict parser takes it, and its root element. Raises ModelError."""
     found = parse_text(read.content, read.where, findings)
@@ -184,8 +204,7 @@ def _loaded(
 
         sdf = read_sdf(read, root, folders, base, findings, model)
         built = _built(sdf.description, findings, "fixed", sdf.gravity if gravity is None else gravity, **options)
-        source = None if model is not None else _path_of(read)  # of several models the file alone does not tell
-        return replace(built, base="floating" if sdf.floats else "fixed", source=source)
+        return replace(built, base="floating" if sdf.floats else "fixed", source=_path_of(read))
     if kind != "robot":
         raise ModelError(
             f"{read.where} has <{shortened(kind, LONGEST)}> as its root element, expected <robot>, <sdf> or <mujoco>"

@@ -16,17 +16,23 @@ from rbd_dynamics.model.shapes import Element, Kind, Shape, Shapes
 
 #: mjtGeom: kind, and what of its size is there, halves doubled
 _KINDS: dict[int, tuple[Kind, tuple[float, ...]]] = {
-    2: ("sphere", (1.0,)), 3: ("capsule", (1.0, 2.0)), 5: ("cylinder", (1.0, 2.0)), 6: ("box", (2.0, 2.0, 2.0)),
+    2: ("sphere", (1.0,)), 3: ("capsule", (1.0, 2.0)), 4: ("ellipsoid", (1.0, 1.0, 1.0)),
+    5: ("cylinder", (1.0, 2.0)), 6: ("box", (2.0, 2.0, 2.0)),
 }  # fmt: skip
-_MESH = 7
+#: those with a mesh: one of a file, that of a signed distance function
+_MESHES = (7, 8)
+_OTHERS = {0: "plane", 1: "height field"}
 #: geoms of further groups are not seen in MuJoCo's viewers, unless one asks for them
 SEEN = 3
 
 
 def mjcf_shapes(source: Source, findings: Findings) -> Shapes:
-    """The geoms of each body; those of the groups 0 to 2 are visual, those that may touch something collision."""
+    """The geoms of each body; those of the groups 0 to 2 are visual, those that may touch something collision.
+
+    Planes, height fields, flexes and skins are left out, each with a warning.
+    """
     try:
-        m = compiled(source, findings)
+        m = compiled(source, Findings())  # all but shapes is told by `load`
     except ModelError as error:
         findings.error(source.where, str(error))
         return {}
@@ -36,6 +42,8 @@ def mjcf_shapes(source: Source, findings: Findings) -> Shapes:
         name = names.body(int(m.geom_bodyid[k]))
         shape = _shape(m, k)
         if shape is None:
+            kind = _OTHERS.get(int(m.geom_type[k]), "mesh that MuJoCo has not read")
+            findings.warning(f"body {name!r}, geom {name_of(m, 'geom', k) or str(k)!r}", f"a {kind}")
             continue
         parts = found.setdefault(name, {"visual": [], "collision": []})
         seen: dict[Element, bool] = {
@@ -45,17 +53,20 @@ def mjcf_shapes(source: Source, findings: Findings) -> Shapes:
         for element, there in seen.items():
             if there:
                 parts[element].append(shape)
+    for kind in ("flex", "skin"):
+        for k in range(int(getattr(m, f"n{kind}", 0))):
+            findings.warning(f"{kind} {name_of(m, kind, k) or str(k)!r}", "no shape of a body")
     return found
 
 
 def _shape(m: Any, k: int) -> Shape | None:
-    """None for planes, height fields and ellipsoids, which have no counterpart."""
+    """None for planes and height fields, which have no counterpart."""
     kind, placement = int(m.geom_type[k]), pose_of(m.geom_pos[k], m.geom_quat[k])
     if kind in _KINDS:
         name, factors = _KINDS[kind]
         return Shape(name, tuple(f * float(size) for f, size in zip(factors, m.geom_size[k])), placement)
     number = int(m.geom_dataid[k])
-    if kind != _MESH or number < 0:
+    if kind not in _MESHES or number < 0:
         return None
     points = slice(int(m.mesh_vertadr[number]), int(m.mesh_vertadr[number]) + int(m.mesh_vertnum[number]))
     faces = slice(int(m.mesh_faceadr[number]), int(m.mesh_faceadr[number]) + int(m.mesh_facenum[number]))

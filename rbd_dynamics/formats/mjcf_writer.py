@@ -6,14 +6,18 @@ A body's frame is its joint's, at the position zero, so that joints are at the b
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
 import xml.etree.ElementTree as ET
+from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from rbd_dynamics.formats.changes import tell, tell_of_joints, tell_of_limits, tell_of_names
 from rbd_dynamics.formats.shapes_written import WrittenShapes
-from rbd_dynamics.formats.writing import LinkNames, depth_first, document, fixed_links, is_free, left_out, spring_of
+from rbd_dynamics.formats.writing import LinkNames, depth_first, document, fixed_frames, is_free, spring_of
 from rbd_dynamics.formats.writing import text_of as text
 from rbd_dynamics.model.assembly import inertial_of
 from rbd_dynamics.model.errors import ModelError
@@ -21,6 +25,7 @@ from rbd_dynamics.model.joints import Floating, Helical, JointKind, Prismatic, R
 from rbd_dynamics.model.joints.chains import CoordinateChain
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import WORLD, Joint, Model
+from rbd_dynamics.model.passive_forces import PolynomialDamping, PolynomialSpring
 from rbd_dynamics.model.physical_inertia import principal_moments
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.quaternions import quaternion_from_rotation
@@ -32,6 +37,9 @@ _A_FILE = "an MJCF"
 LEAST = 1e-15
 #: what stands for no limit on one side, where there is one on the other
 UNLIMITED = 1e16
+#: of a polynomial, the linear one first; the version of MuJoCo that reads more than that one
+MOST_COEFFICIENTS, POLYNOMIALS_SINCE = 3, "3.7"
+_OTHER_AXES = "which acts along the world's axes in MuJoCo"
 _HELD = {"spherical": "connect", "fixed": "weld"}
 
 
@@ -44,28 +52,31 @@ def model_to_mjcf(model: Model, *, shapes: bool = True) -> str:
     """The text of an MJCF, of which MuJoCo and `load` make the same dynamics (docs/model_format.md).
 
     Joints come depth first; those with several axes, as a universal one, become several hinges and slides, named with
-    "_1", "_2" and so on. Each hinge and slide with an effort limit gets a motor, mimic joints an equality, loops of
-    spherical joints a connect and those of fixed ones a weld.
+    "_1", "_2" and so on; those that are fixed become sites of their names. Each hinge and slide with an effort
+    limit gets a motor, mimic joints an equality, loops of spherical joints a connect and those of fixed ones a weld.
+    Springs and damping may be polynomials of up to three coefficients, which MuJoCo reads since 3.7.
 
     Raises ModelError, which names the culprit, for what MJCF cannot say or MuJoCo refuses: joints with pitches, cams
-    and planes, floating joints on other bodies, passive forces other than one spring, loops of other kinds, links that
-    move without mass, inertias that no rigid body has. A ModelWarning tells what is left out: velocity limits, position
-    limits of joints without one coordinate, gears and elasticity of drives, friction or rotors of a floating base,
-    meshes that MuJoCo does not read.
+    and planes, floating joints on other bodies, passive forces other than these, polynomials where an older MuJoCo is
+    installed, loops of other kinds, links that move without mass, inertias that no rigid body has. A ModelWarning tells
+    of names and an order of joints that are not the model's, and of what is left out: limits of velocity, acceleration
+    and jerk, position limits of joints without one coordinate, effort limits of these, of followers and of zero, gears
+    and elasticity of drives, friction or rotors of a floating base, shapes that MuJoCo does not read.
 
     shapes: with those of the file that the model was read from, if it is there.
     """
+    _check_polynomials(model)
     looks = WrittenShapes(model, wanted=shapes)
     root = ET.Element("mujoco", model=model.name)
     ET.SubElement(root, "compiler", angle="radian")
     ET.SubElement(root, "option", gravity=text(model.gravity))
-    names = LinkNames(model, "world_link", reserved="world")
+    names, order = LinkNames(model, "world_link", reserved="world"), depth_first(model)
     assets = ET.SubElement(root, "asset")
     world = ET.SubElement(root, "worldbody")
     elements = {WORLD: _fixed(world, model, names)}
     looks.add_to_mjcf_body(elements[WORLD], assets, WORLD)
     actuators, equalities = ET.Element("actuator"), ET.Element("equality")
-    for index in depth_first(model):
+    for index in order:
         body = model.bodies[index]
         element = ET.SubElement(elements[body.parent], "body", name=names.links[index])
         free = is_free(body)
@@ -84,6 +95,9 @@ def model_to_mjcf(model: Model, *, shapes: bool = True) -> str:
             root.append(part)
     if not len(assets):
         root.remove(assets)
+    called = {body.joint.name: [part.name for part in _parts(body.joint)] for body in model.bodies}
+    parted = {name: f"is written as {' and '.join(map(repr, parts))}" for name, parts in called.items() if parts[1:]}
+    tell_of_names(model, order, names, _A_FILE, joints=parted)
     _tell_what_is_left_out(model)
     looks.tell()
     return document(root)
@@ -104,7 +118,7 @@ def _fixed(world: ET.Element, model: Model, names: LinkNames) -> ET.Element:
 
 def _sites(element: ET.Element, model: Model, names: LinkNames, index: int) -> None:
     """The frames of a body, or of the world, but for its own."""
-    for link in fixed_links(model, names, index):
+    for link in fixed_frames(model, names, index):
         if link.name != "world":
             _place(ET.SubElement(element, "site", name=link.name), link.placement)
 
@@ -166,16 +180,20 @@ def _single(name: str, kind: JointKind, joint: Joint) -> _Part:
 
 
 def _joint(body: ET.Element, joint: Joint, actuators: ET.Element, equalities: ET.Element) -> None:
-    limits, spring = joint.limits, spring_of(joint, _A_FILE)
+    limits, spring, damping = joint.limits, _spring(joint), _damping(joint)
     for name, kind, axis, anchor in _parts(joint):
         element = ET.SubElement(body, "joint", name=name, type=kind)
-        for key, value in (("damping", joint.damping), ("frictionloss", joint.friction), ("armature", joint.armature)):
-            if value and (kind != "free" or key == "damping"):
+        if any(damping):
+            element.set("damping", text(damping))
+        for key, value in (("frictionloss", joint.friction), ("armature", joint.armature)):
+            if value and kind != "free":
                 element.set(key, text([value]))
+        if kind == "free" and len(damping) > 1:
+            raise ModelError(f"joint {joint.name!r} floats and has a polynomial damping, {_OTHER_AXES}")
         if spring is not None:
             if axis is None:
                 raise ModelError(f"joint {joint.name!r} is {joint.kind.name} and has a spring, which no MJCF can say")
-            element.attrib.update(stiffness=text([spring.stiffness]), springref=text([spring.rest]))
+            element.attrib.update(stiffness=text(spring.coefficients), springref=text([spring.rest]))
         if axis is None:
             continue
         element.set("axis", text(axis))
@@ -191,6 +209,55 @@ def _joint(body: ET.Element, joint: Joint, actuators: ET.Element, equalities: ET
     if joint.mimic is not None:
         law = text((joint.mimic.offset, joint.mimic.multiplier, 0.0, 0.0, 0.0))
         ET.SubElement(equalities, "joint", joint1=joint.name, joint2=joint.mimic.leader, polycoef=law)
+
+
+def _spring(joint: Joint) -> PolynomialSpring | None:
+    """The one spring of a joint, with as many coefficients as it needs."""
+    own = [force for force in joint.passive if isinstance(force, PolynomialSpring)]
+    others = tuple(force for force in joint.passive if not isinstance(force, (PolynomialSpring, PolynomialDamping)))
+    plain = spring_of(replace(joint, passive=others), _A_FILE)
+    if plain is not None:
+        own.append(PolynomialSpring((plain.stiffness,), rest=plain.rest))
+    if len(own) > 1:
+        raise ModelError(f"joint {joint.name!r} has {len(own)} springs, of which an MJCF can say one")
+    return replace(own[0], coefficients=_coefficients(joint, own[0].coefficients)) if own else None
+
+
+def _damping(joint: Joint) -> tuple[float, ...]:
+    """The coefficients of all dampings of a joint together."""
+    forces = [force.coefficients for force in joint.passive if isinstance(force, PolynomialDamping)]
+    total = (math.fsum(each) for each in zip_longest((joint.damping,), *forces, fillvalue=0.0))
+    return _coefficients(joint, tuple(total))
+
+
+def _coefficients(joint: Joint, given: tuple[float, ...]) -> tuple[float, ...]:
+    """Those of a polynomial, up to the last one that is not zero."""
+    count = max((k for k, value in enumerate(given, start=1) if value), default=1)
+    if count > MOST_COEFFICIENTS:
+        told = f"MuJoCo knows {MOST_COEFFICIENTS}"
+        raise ModelError(f"joint {joint.name!r} has a spring or damping of {count} coefficients, {told}")
+    return given[:count]
+
+
+def _check_polynomials(model: Model) -> None:
+    """Raise ModelError where the MuJoCo that is installed refuses polynomials; where none is, say who reads them."""
+    joints = [body.joint for body in model.bodies]
+    names = [joint.name for joint in joints if any(len(force) > 1 for force in (_damping(joint), _stiffness(joint)))]
+    if not names:
+        return
+    told = f"joint {names[0]!r} has a polynomial spring or damping, which MuJoCo reads since {POLYNOMIALS_SINCE}"
+    if importlib.util.find_spec("mujoco") is None:
+        tell(told)
+        return
+    import mujoco
+
+    if not hasattr(mujoco.MjModel, "jnt_stiffnesspoly"):
+        raise ModelError(f"{told}; {mujoco.__version__} is installed")
+
+
+def _stiffness(joint: Joint) -> tuple[float, ...]:
+    spring = _spring(joint)
+    return () if spring is None else spring.coefficients
 
 
 def _loop(elements: dict[int, ET.Element], equalities: ET.Element, model: Model, loop: Loop) -> None:
@@ -216,11 +283,14 @@ def _is_bounded(joint: Joint) -> bool:
 def _tell_what_is_left_out(model: Model) -> None:
     joints = [body.joint for body in model.bodies]
     bounded = [j for j in joints if _is_bounded(j) and (j.kind.quaternion or j.limits.lower >= j.limits.upper)]
+    weak = [j for j in joints if j.limits.effort <= 0.0 or j.mimic is not None or j.kind.quaternion is not None]
     resisted = [j for j in joints if isinstance(j.kind, Floating) and (j.friction or j.armature)]
+    tell_of_limits(joints, ("velocity",), "velocity limits", _A_FILE)
+    tell_of_limits(joints, ("acceleration", "deceleration", "jerk"), "limits of acceleration and jerk", _A_FILE)
+    tell_of_limits(weak, ("effort",), "effort limits of 0, and of what follows, floats or is a ball,", _A_FILE)
     for told, what in (
-        ([j for j in joints if math.isfinite(j.limits.velocity)], "velocity limits are left out"),
         (bounded, "position limits of a quaternion, or without a span, are left out"),
         ([j for j in joints if j.drive is not None], "a gear or its elasticity is left out"),
         (resisted, "friction or a rotor of a floating base is left out"),
     ):
-        left_out([joint.name for joint in told], what, _A_FILE, stacklevel=5)
+        tell_of_joints([joint.name for joint in told], what, _A_FILE)

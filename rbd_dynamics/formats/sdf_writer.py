@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
 
+from rbd_dynamics.formats.changes import LIMITS, tell, tell_of_joints, tell_of_limits, tell_of_names
 from rbd_dynamics.formats.shapes_written import WrittenShapes
 from rbd_dynamics.formats.writing import (
     LinkNames,
     angles_of,
     depth_first,
     document,
+    fixed_frames,
     fixed_links,
     is_free,
     is_plain,
-    left_out,
     spring_of,
 )
 from rbd_dynamics.formats.writing import text_of as text
 from rbd_dynamics.model.assembly import inertial_of
-from rbd_dynamics.model.errors import ModelError, ModelWarning
+from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.joints import (
     Continuous,
     Floating,
@@ -41,6 +41,7 @@ from rbd_dynamics.model.joints import (
 )
 from rbd_dynamics.model.loops import Loop
 from rbd_dynamics.model.model import EARTH, WORLD, Joint, Model
+from rbd_dynamics.model.urdf import ROOT_JOINT
 from rbd_dynamics.model.urdf_reading.parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
@@ -61,14 +62,18 @@ def write_sdf(model: Model, path: str | os.PathLike[str], *, shapes: bool = True
 def model_to_sdf(model: Model, *, shapes: bool = True) -> str:
     """The text of an SDF, of which `load` and Drake make the same dynamics (docs/model_format.md).
 
-    Joints come depth first, floating bases last. Rotors are Drake's elements. Other gravity than (0, 0, -9.81) m/s^2 is
-    that of a world around the model. Links, joints and frames share their names in an SDF: where a joint has a link's,
-    it is written with "_joint" after it, and a ModelWarning says so.
+    Joints come depth first, what floats on the world last. Rotors are Drake's elements. Other gravity than (0, 0,
+    -9.81) m/s^2 is that of a world around the model. Links, joints and frames share their names in an SDF: where a
+    joint has a link's, it is written with "_joint" after it. What floats has no joint there: `load` calls it
+    "root_joint", and where several bodies float each by its link, as "ball_root_joint". Joints that are fixed become
+    frames of their names.
 
     Raises ModelError, which names the culprit, for what no SDF can say: joints with screws other than a nut's, planes,
     cams and chains, floating joints on other bodies or that do something by themselves, balls that do, passive forces
     other than one spring, loops of other kinds or that are open where all joints are at zero. A ModelWarning tells what
-    is left out, gears and elasticity of drives, and of links without mass, which other readers refuse.
+    is left out: gears and elasticity of drives, limits of acceleration and jerk, limits of what floats, a link without
+    mass that is the world's; of names and an order of joints that are not the model's; and of links without mass, which
+    other readers refuse.
 
     shapes: with those of the file that the model was read from, if it is there.
     """
@@ -108,7 +113,11 @@ class _Writer:
             joint = self._joint_element(self._new(f"{names.root}_fixed"), "fixed", "world", names.root)
             ET.SubElement(joint, "pose", relative_to="__model__").text = "0 0 0 0 0 0"
             self._frames(WORLD)
-        for index in depth_first(model):
+        elif names.root in model.frame_names and names.root != "world":
+            told = "has no mass, with which libsdformat refuses it"
+            tell(f"link {names.root!r} is left out, which is where the world is: it {told}")
+        order = depth_first(model, free_last=True)
+        for index in order:
             body = model.bodies[index]
             link, joint_name = names.links[index], self._joints[body.joint.name]
             free = is_free(body)
@@ -123,15 +132,31 @@ class _Writer:
             self._frames(index)
         for loop in model.loops:
             self._loop(loop)
-        left_out([body.joint.name for body in model.bodies if body.joint.drive is not None],
-                 "a gear or its elasticity is left out", _A_FILE, stacklevel=5)  # fmt: skip
+        self._tell(order)
+
+    def _tell(self, order: list[int]) -> None:
+        """What is not there as it is in the model."""
+        model, links = self._model, self._names.links
+        free = [index for index in order if is_free(model.bodies[index])]
+        read_as = {links[index]: f"{links[index]}_root_joint" if len(free) > 1 else ROOT_JOINT for index in free}
+        renamed = {}
+        for index in free:
+            name, called = model.bodies[index].joint.name, read_as[links[index]]
+            if name != called:
+                renamed[name] = f"floats, and has no name in {_A_FILE}: `load` calls it {called!r}"
+        for body in model.bodies:
+            written = self._joints[body.joint.name]
+            if written != body.joint.name and not is_free(body):
+                renamed[body.joint.name] = f"has the name of a link, which no SDF can say: it is written as {written!r}"
+        tell_of_names(model, order, self._names, _A_FILE, joints=renamed)
+        joints = [body.joint for body in model.bodies]
+        tell_of_limits([model.bodies[k].joint for k in free], LIMITS, "limits of what floats", _A_FILE)
+        tell_of_limits(joints, ("acceleration", "deceleration", "jerk"), "limits of acceleration and jerk", _A_FILE)
+        tell_of_joints([joint.name for joint in joints if joint.drive is not None],
+                       "a gear or its elasticity is left out", _A_FILE)  # fmt: skip
         if self._massless:
             more = f" and {len(self._massless) - 1} more" if len(self._massless) > 1 else ""
-            warnings.warn(
-                f"link {self._massless[0]!r}{more} without mass: libsdformat (Gazebo) refuses the file",
-                ModelWarning,
-                stacklevel=4,
-            )
+            tell(f"link {self._massless[0]!r}{more} without mass: libsdformat (Gazebo) refuses the file")
 
     # --- names ------------------------------------------------------------------------------------
 
@@ -142,14 +167,7 @@ class _Writer:
         return name
 
     def _joint_name(self, name: str) -> str:
-        written = self._new(name if name not in self._taken else f"{name}_joint")
-        if written != name:
-            warnings.warn(
-                f"joint {name!r} has the name of a link, which no SDF can say: it is written as {written!r}",
-                ModelWarning,
-                stacklevel=5,
-            )
-        return written
+        return self._new(name if name not in self._taken else f"{name}_joint")
 
     # --- links and frames -------------------------------------------------------------------------
 
@@ -172,7 +190,7 @@ class _Writer:
 
     def _frames(self, index: int) -> None:
         own = self._names.of(index)
-        for link in fixed_links(self._model, self._names, index):
+        for link in fixed_frames(self._model, self._names, index):
             if link.name == "world":  # it is there
                 continue
             frame = ET.SubElement(self._element, "frame", name=link.name, attached_to=own)
@@ -236,7 +254,10 @@ class _Writer:
         if off > CLOSED:
             raise ModelError(f"loop {loop.name!r} is open by {off:.3g} where all joints are at zero, {_NO}")
         parent = self._names.root if _at_world(self._model, loop) and loop.reference == "world" else loop.reference
-        element = self._joint_element(self._new(loop.name), kind, parent, loop.frame)
+        name = self._new(loop.name)
+        if name != loop.name:
+            tell(f"loop {loop.name!r} has the name of a link, joint or frame: it is written as {name!r}")
+        element = self._joint_element(name, kind, parent, loop.frame)
         _pose(element, loop.placement, loop.frame)
         if kind in ("revolute", "prismatic", "screw"):
             _say(ET.SubElement(element, "axis"), "xyz", (0.0, 0.0, 1.0))

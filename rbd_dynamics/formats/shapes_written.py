@@ -4,20 +4,20 @@
 from __future__ import annotations
 
 import os
-import warnings
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 from rbd_dynamics.common.example_robots import shares
+from rbd_dynamics.formats.changes import tell
 from rbd_dynamics.formats.load import urdf_text
 from rbd_dynamics.formats.packages import folders_of, resolved
 from rbd_dynamics.formats.shapes import shapes_of
 from rbd_dynamics.formats.source import read_source
 from rbd_dynamics.formats.writing import SHOWN, angles_of
 from rbd_dynamics.formats.writing import text_of as text
-from rbd_dynamics.model.errors import Findings, ModelError, ModelWarning
+from rbd_dynamics.model.errors import Findings, ModelError
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.shapes import Element, Shape, Shapes
 from rbd_dynamics.spatial.quaternions import quaternion_from_rotation
@@ -30,7 +30,11 @@ _ATTRIBUTES = {
     "cylinder": ("radius", "length"),
     "sphere": ("radius",),
     "capsule": ("radius", "length"),
+    "ellipsoid": ("radii",),
+    "cone": ("radius", "length"),
 }
+#: kinds that a format has no word for
+_NO_URDF, _NO_MJCF = ("ellipsoid", "cone"), ("cone",)
 
 
 class WrittenShapes:
@@ -53,7 +57,9 @@ class WrittenShapes:
                 self._left_out.append(str(error))
                 return
             self._folder = Path(model.source).parent
-            self._of = shapes_of(described, Findings())
+            findings = Findings()
+            self._of = shapes_of(described, findings, model.name)
+            self._left_out += map(str, findings)
 
     def on_body(self, index: int) -> list[tuple[Element, Shape]]:
         """Those of all links of a body, or of the world, placed in its frame."""
@@ -73,6 +79,9 @@ class WrittenShapes:
         parts = self._of.get(name)
         for kind in get_args(Element) if parts is not None and name in self._frames else ():
             for shape in parts[kind]:  # type: ignore[index]
+                if shape.kind in _NO_URDF:
+                    self._left_out.append(f"link {name!r}, {kind}: {shape.kind}")
+                    continue
                 for plain in _without_capsules(shape):
                     file = self._file(plain)
                     if file is None:
@@ -105,13 +114,16 @@ class WrittenShapes:
             geom = {"type": shape.kind, "group": "2" if kind == "visual" else "3"}
             if kind == "visual":
                 geom |= {"contype": "0", "conaffinity": "0"}
+            if shape.kind in _NO_MJCF:
+                self._left_out.append(f"link {body.get('name', 'world')!r}, {kind}: {shape.kind}")
+                continue
             if shape.kind == "mesh":
                 mesh = self._asset(shape, assets)
                 if mesh is None:
                     continue
                 geom["mesh"] = mesh
             else:
-                halves = {"box": (0.5, 0.5, 0.5), "sphere": (1.0,)}.get(shape.kind, (1.0, 0.5))
+                halves = {"box": (0.5,) * 3, "ellipsoid": (1.0,) * 3, "sphere": (1.0,)}.get(shape.kind, (1.0, 0.5))
                 geom["size"] = text([half * size for half, size in zip(halves, shape.size)])
             x, y, z, w = quaternion_from_rotation(shape.placement.rotation)
             geom |= {"pos": text(shape.placement.p), "quat": text((w, x, y, z))}
@@ -154,17 +166,19 @@ class WrittenShapes:
                 return path.resolve()
         return None
 
-    def tell(self, stacklevel: int = 4) -> None:
+    def tell(self) -> None:
         """Warn of what was left out."""
         names = list(dict.fromkeys(self._left_out))
         if names:
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-            warnings.warn(f"shapes are left out: {', '.join(names[:SHOWN])}{more}", ModelWarning, stacklevel=stacklevel)
+            tell(f"shapes are left out: {', '.join(names[:SHOWN])}{more}")
 
 
 def _sizes(shape: Shape) -> dict[str, str]:
     keys = _ATTRIBUTES[shape.kind]
-    return {"size": text(shape.size)} if keys == ("size",) else {k: text([x]) for k, x in zip(keys, shape.size)}
+    if len(keys) == 1:
+        return {keys[0]: text(shape.size)}
+    return {key: text([size]) for key, size in zip(keys, shape.size)}
 
 
 def _without_capsules(shape: Shape) -> list[Shape]:

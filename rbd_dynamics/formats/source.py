@@ -136,6 +136,10 @@ def _example_robot(name: str) -> Path:
         raise ModelError(
             f"no such file: {shortened(name, 200)} (robots are known by name where {PACKAGE} is installed)"
         )
-    near = close_names(name, list(known)) or [repr(other) for other in known if other.startswith(name[:2])][:3]
+    short = [other.removesuffix("_robot") for other in known]  # as they are found, too
+    near = (
+        close_names(name, list(dict.fromkeys([*short, *known])))
+        or [repr(other) for other in known if other.startswith(name[:2])][:3]
+    )
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise ModelError(f"{excerpt(name)} is neither a file nor one of the {len(known)} robots of {PACKAGE}{hint}")

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 import os
 import sys
-import warnings
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+from rbd_dynamics.formats.changes import LIMITS, tell, tell_of_frames, tell_of_limits, tell_of_names
 from rbd_dynamics.formats.shapes_written import WrittenShapes
 from rbd_dynamics.formats.writing import (
     LinkNames,
@@ -27,10 +27,12 @@ from rbd_dynamics.formats.writing import (
     text_of,
 )
 from rbd_dynamics.model.assembly import inertial_of
-from rbd_dynamics.model.errors import ModelError, ModelWarning
+from rbd_dynamics.model.description import UNDECLARED
+from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.joints import Continuous, Floating, JointKind, Planar, Prismatic, Revolute, Spherical
 from rbd_dynamics.model.loops import HELD, Loop
 from rbd_dynamics.model.model import EARTH, WORLD, Body, Joint, Model
+from rbd_dynamics.model.urdf import ROOT_JOINT
 from rbd_dynamics.model.urdf_reading.drives import drive_attributes
 from rbd_dynamics.model.urdf_reading.parser import INERTIA_ENTRIES
 from rbd_dynamics.spatial.inertia import RigidInertia
@@ -45,6 +47,7 @@ _TYPES: dict[type[JointKind], tuple[str, bool, bool]] = {
     Spherical: ("spherical", False, False),
     Floating: ("floating", False, False),
 }
+_A_FILE = "a URDF"
 _SINCE_1_2 = ("acceleration", "deceleration", "jerk")
 
 
@@ -56,28 +59,26 @@ def write_urdf(model: Model, path: str | os.PathLike[str], *, shapes: bool = Tru
 def model_to_urdf(model: Model, *, shapes: bool = True) -> str:
     """The text of a URDF, of which `load_urdf` makes a model with the same dynamics (docs/model_format.md).
 
-    A floating base that does nothing by itself becomes the root link: load it with base="floating". One with damping,
-    friction, armature or a spring is a floating joint on a link without mass, and loads with either base. A URDF has
-    the joints depth first. Raises ModelError, which names the culprit, for what no URDF can say: joints with screws,
-    cams and chains, passive forces other than one spring, names that are there twice. A ModelWarning is a spherical
-    joint (`load_urdf` and Drake know it, urdfdom, of ROS and Pinocchio, does not), and gravity other than (0, 0, -9.81)
-    m/s^2, about which a URDF says nothing.
+    A floating base that does nothing by itself becomes the root link: load it with base="floating", which makes its
+    joint "root_joint". One with damping, friction, armature or a spring is a floating joint on a link without mass, and
+    loads with either base; so is one beside others on the world, which loads with base="fixed". Joints come depth
+    first; a revolute joint without limits is a continuous one.
+
+    Raises ModelError, which names the culprit, for what no URDF can say: joints with screws, cams and chains, passive
+    forces other than one spring, names that are there twice. A ModelWarning tells of a spherical joint (`load_urdf` and
+    Drake know it, urdfdom, of ROS and Pinocchio, does not), that the base floats, gravity other than (0, 0, -9.81)
+    m/s^2, names and an order of joints that are not the model's, and limits and frames that are left out.
 
     shapes: with those of the file that the model was read from, if it is there.
     """
     looks = WrittenShapes(model, wanted=shapes)
     robot = ET.Element("robot", name=model.name)
-    names = LinkNames(model)
-    first = model.bodies[0] if model.bodies else None
-    floats = model.base == "floating" and first is not None and is_free(first) and is_plain(first.joint)
-    if floats and (len(model.bodies) > 1 and any(body.parent == WORLD for body in model.bodies[1:])):
-        raise ModelError(f"joint {first.joint.name!r}: a URDF's floating base carries all that moves")  # type: ignore[union-attr]
+    names, order = LinkNames(model), depth_first(model)
+    floats = _is_root(model)
     if not floats:
         _link(robot, names.root, model.fixed_inertia, looks)
         _fixed_links(robot, model, names, WORLD, looks)
-    elif model.fixed_inertia != RigidInertia():
-        raise ModelError(f"robot {model.name!r}: beside a floating base, a URDF has nothing that is fixed to the world")
-    for index in depth_first(model):
+    for index in order:
         body = model.bodies[index]
         _link(robot, names.links[index], body.inertia, looks)
         if not (floats and index == 0):
@@ -86,11 +87,34 @@ def model_to_urdf(model: Model, *, shapes: bool = True) -> str:
     for loop in model.loops:
         _loop(robot, loop)
     looks.tell()
+    tell_of_names(model, order, names, _A_FILE, joints={}, fixed=True)
+    if floats:
+        _tell_of_the_base(model)
     if model.gravity != EARTH:
         x, y, z = model.gravity
         told = f"gravity ({x:g}, {y:g}, {z:g}) is left out, which a URDF cannot say: who loads it has to give it"
-        warnings.warn(f"robot {model.name!r}: {told}", ModelWarning, stacklevel=3)
+        tell(f"robot {model.name!r}: {told}")
     return document(robot)
+
+
+def _is_root(model: Model) -> bool:
+    """Whether there is a floating base that does nothing by itself, and nothing beside it."""
+    if model.base != "floating" or not model.bodies or model.fixed_inertia != RigidInertia():
+        return False
+    if any(UNDECLARED in (loop.reference, loop.frame) for loop in model.loops):
+        return False
+    first, *others = model.bodies
+    return is_free(first) and is_plain(first.joint) and all(body.parent != WORLD for body in others)
+
+
+def _tell_of_the_base(model: Model) -> None:
+    """What a URDF cannot say of its root link."""
+    joint = model.bodies[0].joint
+    called = "" if joint.name == ROOT_JOINT else f", and joint {joint.name!r} is {ROOT_JOINT!r} then"
+    tell(f'robot {model.name!r}: floats, which a URDF cannot say: who loads it has to give base="floating"{called}')
+    tell_of_limits([joint], LIMITS, "limits of a floating base", _A_FILE)
+    lost = [frame.name for frame in model.frames if frame.body == WORLD and frame.name != UNDECLARED]
+    tell_of_frames(lost, "fixed to the world beside a floating base", _A_FILE)
 
 
 def _link(robot: ET.Element, name: str, inertia: RigidInertia, looks: WrittenShapes) -> None:
@@ -133,11 +157,7 @@ def _joint(robot: ET.Element, body: Body, parent: str, child: str) -> None:
         raise ModelError(f"{where} is {kind.name}, which no URDF joint is")
     name, has_axis, bounded = _TYPES[type(kind)]
     if isinstance(kind, Spherical):
-        warnings.warn(
-            f"{where} is spherical, which load_urdf and Drake read, and urdfdom (ROS, Pinocchio) refuses",
-            ModelWarning,
-            stacklevel=4,
-        )
+        tell(f"{where} is spherical, which load_urdf and Drake read, and urdfdom (ROS, Pinocchio) refuses")
     lower, upper = joint.limits.lower, joint.limits.upper
     if isinstance(kind, Revolute):
         bounded = math.isfinite(lower) or math.isfinite(upper)
@@ -151,6 +171,8 @@ def _joint(robot: ET.Element, body: Body, parent: str, child: str) -> None:
     limits = {"lower": lower, "upper": upper} if bounded else {}
     limits |= {"effort": joint.limits.effort, "velocity": joint.limits.velocity}
     newer = {key: value for key in _SINCE_1_2 if math.isfinite(value := getattr(joint.limits, key))}
+    if "acceleration" in newer:  # else that would be the deceleration, too
+        newer["deceleration"] = joint.limits.deceleration
     if newer:
         robot.set("version", "1.2")
         limits |= newer
@@ -167,7 +189,7 @@ def _joint(robot: ET.Element, body: Body, parent: str, child: str) -> None:
 
 def _dynamics(joint: Joint) -> dict[str, float]:
     found = {key: getattr(joint, key) for key in ("damping", "friction", "armature") if getattr(joint, key)}
-    spring = spring_of(joint, "a URDF")
+    spring = spring_of(joint, _A_FILE)
     return found | ({"spring_stiffness": spring.stiffness, "spring_reference": spring.rest} if spring else {})
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rbd_dynamics.common.excerpt import excerpt
-from rbd_dynamics.model.errors import ModelError, ModelWarning
+from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.model.model import WORLD, Body, Frame, Joint, Model
 from rbd_dynamics.model.passive_forces import Spring
@@ -93,6 +92,16 @@ def fixed_links(model: Model, names: LinkNames, index: int) -> Iterator[FixedLin
             yield FixedLink(names.new(f"{frame.name}_link"), frame.name, frame.placement)
 
 
+def fixed_frames(model: Model, names: LinkNames, index: int) -> Iterator[FixedLink]:
+    """The same for a format that has frames: those of fixed joints, too, by their names where no link has them."""
+    yield from fixed_links(model, names, index)
+    moving = {body.joint.name for body in model.bodies}
+    for frame in model.frames:
+        held = frame.body == index and frame.element == "joint" and frame.name not in moving
+        if held and frame.name not in names.taken:
+            yield FixedLink(names.new(frame.name), None, frame.placement)
+
+
 def _goes_on(frames: Sequence[Frame], k: int) -> bool:
     """Whether the next frame is that of the link that this fixed joint holds."""
     after = frames[k + 1] if k + 1 < len(frames) else None
@@ -109,13 +118,15 @@ def is_plain(joint: Joint) -> bool:
     return not (joint.damping or joint.friction or joint.armature or joint.passive)
 
 
-def depth_first(model: Model, root: int = WORLD) -> Iterator[int]:
-    """The bodies that a body, or the world, carries: each before what it carries."""
-    waiting = [k for k, body in enumerate(model.bodies) if body.parent == root][::-1]
+def depth_first(model: Model, *, free_last: bool = False) -> list[int]:
+    """The bodies, each before what it carries. free_last: what floats comes after all else that is on the world."""
+    waiting = [k for k, body in enumerate(model.bodies) if body.parent == WORLD]
+    waiting.sort(key=lambda k: (free_last and is_free(model.bodies[k]), k), reverse=True)
+    order = []
     while waiting:
-        index = waiting.pop()
-        yield index
-        waiting.extend(reversed(model.children[index]))
+        order.append(waiting.pop())
+        waiting.extend(reversed(model.children[order[-1]]))
+    return order
 
 
 def spring_of(joint: Joint, file: str) -> Spring | None:
@@ -128,15 +139,6 @@ def spring_of(joint: Joint, file: str) -> Spring | None:
             )
         found = force
     return found if found is not None and found.stiffness else None
-
-
-def left_out(joints: Sequence[str], what: str, file: str, stacklevel: int = 4) -> None:
-    """Warn of what a file cannot say of these joints, if there are any."""
-    if joints:
-        more = len(joints) - SHOWN
-        names = ", ".join(map(repr, joints[:SHOWN])) + (f" and {more} more" if more > 0 else "")
-        many = "s" if len(joints) > 1 else ""
-        warnings.warn(f"joint{many} {names}: {what}, which {file} cannot say", ModelWarning, stacklevel=stacklevel)
 
 
 # --- numbers and texts ----------------------------------------------------------------------------

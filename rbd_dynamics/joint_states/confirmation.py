@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rbd_dynamics.joint_states.plausibility import Plausibility
 
 AGREEING = 3  # states in a row that say the same
+AGREEING_TIME = 1.0  # s, for which they say it, where several publish them: the robot's own may be late for a moment
 VOUCHED = 0.1  # s: for so long a position vouches for those that can be reached from it, and no longer
 LONGEST_ROW = 2.0  # s; states farther apart are not in a row
 
@@ -22,13 +23,16 @@ class Confirmation:
         names: the joints, for the reasons.
 
     Attributes:
+        several: whether several publish the states; None: that is not known, or one does.
         contradicted: the joints that were looked at last are not where the state before had found them.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = tuple(names)
-        self._found: dict[int, tuple[float, int, int]] = {}  # of a joint: position, time (ns), states that agree
+        #: of a joint: position, time (ns), states that agree, time of the first of these (ns)
+        self._found: dict[int, tuple[float, int, int, int]] = {}
         self.contradicted = False
+        self.several: Callable[[], bool] | None = None
 
     def clear(self, where: Sequence[int]) -> None:
         """The last known positions of these joints vouch for the new ones."""
@@ -39,18 +43,26 @@ class Confirmation:
 
     def lacking(self, positions: Mapping[int, float], stamp: int, allowed: Plausibility) -> str:
         """Which joint of those found at `positions` is not believed yet; empty: all are. stamp: of the state, ns."""
-        self.contradicted, lacking = False, ""
+        self.contradicted, lacking, youngest = False, "", (-1, -1)
         for k, position in positions.items():
-            before, time, count = self._found.get(k, (position, stamp, 0))
+            before, time, count, first = self._found.get(k, (position, stamp, 0, stamp))
             elapsed = 1e-9 * (stamp - time)
             in_a_row = 0.0 <= elapsed <= LONGEST_ROW
             agrees = in_a_row and allowed.reachable(k, before, position, min(elapsed, VOUCHED))
             self.contradicted |= in_a_row and not agrees
-            count = count + 1 if agrees else 1
-            self._found[k] = position, stamp, count
+            count, first = (count + 1, first) if agrees else (1, stamp)
+            self._found[k] = position, stamp, count, first
+            youngest = max(youngest, (first, k))
             if count < AGREEING and not lacking:
                 lacking = (
                     f"joint {self._names[k]!r} is found at {position:.6g}, "
                     f"where {AGREEING} states in a row must agree, and {count} did"
                 )
+        first, k = youngest
+        told = 1e-9 * (stamp - first)
+        if k >= 0 and not lacking and told < AGREEING_TIME and self.several and self.several():
+            return (
+                f"joint {self._names[k]!r} is found at {positions[k]:.6g}, where states must agree for "
+                f"{AGREEING_TIME:g} s, as there are several publishers of them, and did for {told:.3g} s"
+            )
         return lacking

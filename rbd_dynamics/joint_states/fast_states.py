@@ -19,14 +19,15 @@ class FastStates:
     """States in a row: do positions go where the velocities say?
 
     An encoder that jumps, a velocity that is wrong, and two publishers in turns do not pass: their ways are not the
-    integrals of their velocities.
+    integrals of their velocities. What rests elsewhere does not pass either: it may be a publisher's zeros.
 
     Parameters:
         continuous: joints whose angle counts modulo one turn.
+        fastest (joints): velocities beyond which a joint is fast; one has to have been.
     """
 
-    def __init__(self, continuous: Sequence[bool]) -> None:
-        self._continuous = np.array(continuous, dtype=bool)
+    def __init__(self, continuous: Sequence[bool], fastest: Array) -> None:
+        self._continuous, self._fastest, self._fast = np.array(continuous, dtype=bool), fastest, False
         self._last: tuple[Array, Array, int] | None = None
         self._passed = 0.0
 
@@ -36,7 +37,7 @@ class FastStates:
         before, self._last = self._last, (q.copy(), v.copy(), stamp) if finite else None
         passed = 1e-9 * (stamp - before[2]) if before is not None else 0.0
         if before is None or not finite or not 0.0 < passed < GAP:
-            self._passed = 0.0
+            self._passed, self._fast = 0.0, self._is_fast(v)
             self._way, self._path = np.zeros(len(q)), np.zeros(len(q))
             return False
         way = q - before[0]
@@ -44,5 +45,9 @@ class FastStates:
         self._way += np.where(self._continuous, way - turns, way)
         self._path += 0.5 * passed * (v + before[1])
         self._passed += passed
+        self._fast |= self._is_fast(v)
         unexplained = np.abs(self._way - self._path) > SHARE * np.abs(self._path) + SMALL
-        return bool(self._passed >= LEAST and not unexplained.any())
+        return bool(self._fast and self._passed >= LEAST and not unexplained.any())
+
+    def _is_fast(self, v: Array) -> bool:
+        return bool((np.abs(v) > self._fastest).any())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -77,6 +77,15 @@ class JointStateReader:
         self._in_order = False  # all of the robot's joints and no others, in the robot's order
         self._first = True  # nothing was read in the fast way since the last change
 
+    @property
+    def several_publishers(self) -> Callable[[], bool] | None:
+        """Whether several publish the states: what is found elsewhere has to be told for longer then. May be set."""
+        return self._confirmation.several
+
+    @several_publishers.setter
+    def several_publishers(self, several: Callable[[], bool] | None) -> None:
+        self._confirmation.several = several
+
     def read(self, names: list[str], position: Any, velocity: Any, stamp: int) -> bool:
         """Take in a message (stamp in ns). True: `q`, `v` and `stamp` are a new complete state."""
         self.implausible, self.doubted, self.fast = False, False, None
@@ -84,7 +93,7 @@ class JointStateReader:
         if whole:
             self._row = None
         elif self.implausible and self.plausibility is not None:
-            self._row = self._row or FastStates(self.plausibility.turning)
+            self._row = self._row or FastStates(self.plausibility.turning, self.plausibility.bounds[0])
             q, v = self.arranged(position), self.arranged(velocity)
             unknown = np.isnan(q)  # joints that the message has not
             q[unknown], v[unknown] = self.q[unknown], 0.0

@@ -16,9 +16,9 @@ import numpy as np
 from rbd_dynamics.model.description import Description, Inertial
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.inertia_felt import all_inertia_is_felt
+from rbd_dynamics.model.mass_matrix_pivots import SINGULAR, Pivots, pivots
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.physical_inertia import ROUNDED_RADIUS, Excess, about_com
-from rbd_dynamics.model.pivots import SINGULAR, Pivots, pivots
 from rbd_dynamics.model.urdf_reading.parser import INERTIA_ENTRIES
 
 # --- inertias ------------------------------------------------------------------------------------

@@ -96,9 +96,13 @@ class Findings(list[Finding]):
     def told_of_given(self) -> None:
         """One more, that `load` warns of even when strict: all whose inertias count as given."""
         if self._given:
-            names = listed(list(dict.fromkeys(self._given)))
-            message = "these have inertias that no rigid body has, which count as given"
-            self.append(Finding("warning", names, message, defect=True))
+            names = list(dict.fromkeys(self._given))
+            message = (
+                "has an inertia that no rigid body has, which counts as given"
+                if len(names) == 1
+                else "have inertias that no rigid body has, which count as given"
+            )
+            self.append(Finding("warning", listed(names), message, defect=True))
             self._given.clear()
 
     def warning(self, element: str, message: str, hint: str = "") -> None:

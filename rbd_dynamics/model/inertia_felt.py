@@ -14,9 +14,9 @@ import numpy as np
 
 from rbd_dynamics.model.joints import Continuous, Floating, Prismatic, Revolute
 from rbd_dynamics.model.joints.base import UNLIMITED
+from rbd_dynamics.model.mass_matrix_pivots import SINGULAR, inertia_matrices
 from rbd_dynamics.model.model import WORLD, Body, Joint, Model
 from rbd_dynamics.model.physical_inertia import about_com, is_clearly_physical
-from rbd_dynamics.model.pivots import SINGULAR, inertia_matrices
 
 #: part of the inertia of all that a joint carries, as far away as it can get, that its own body must have for it: what
 #: `SINGULAR` is of pivots, and again for rounding

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a description says of a link's looks: boxes, cylinders, spheres, capsules and meshes in the link's frame."""
+"""What a description says of a link's looks: boxes, cylinders, meshes and so on in the link's frame."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,7 +17,7 @@ from rbd_dynamics.model.urdf_reading.versions import quaternion_rotation, versio
 from rbd_dynamics.spatial.se3 import IDENTITY, Transform
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
-Kind = Literal["box", "cylinder", "sphere", "capsule", "mesh"]
+Kind = Literal["box", "cylinder", "sphere", "capsule", "ellipsoid", "cone", "mesh"]
 Element = Literal["visual", "collision"]
 
 #: the attributes of each kind, one after the other in `Shape.size`
@@ -33,7 +33,8 @@ _ORIGIN = {"xyz": Number(3, "0 0 0"), "rpy": Number(3, "0 0 0")}
 
 @dataclass(frozen=True)
 class Shape:
-    """size: of a box its edges x, y, z; else radius and length along z, m; of a mesh the scales of x, y, z.
+    """size: of a box its edges x, y, z; of an ellipsoid its semi-axes; else radius and length along z, m, of a cone
+    with its tip up; of a mesh the scales of x, y, z.
 
     placement: in the frame of the link. file: of a mesh, as the description names it. mesh: of one that a description
     has in itself, in place of a file: points (n, 3), m, and triangles (m, 3).
@@ -52,10 +53,20 @@ Shapes = dict[str, dict[Element, list[Shape]]]
 def urdf_shapes(urdf: str, findings: Findings) -> Shapes:
     """The shapes of each link's visual and collision elements, {link: {element: shapes}}; links without any are not in.
 
-    urdf: the text. A shape with something wrong about it is left out and a finding: no robot is refused for its looks.
+    urdf: the text. A shape with something wrong about it is left out and an error, one of a kind that is none of these
+    a warning: no robot is refused for its looks.
     """
-    parsed = parse_robot(urdf.lstrip("\ufeff \t\r\n"), findings)
+    reading = Findings()
+    parsed = parse_robot(urdf.lstrip("\ufeff \t\r\n"), reading)
+    findings += reading.errors
     return {} if parsed is None else shapes_of_links(parsed[0], findings)
+
+
+def report_other_kinds(geometry: ET.Element, known: Collection[str], where: str, findings: Findings) -> None:
+    """A warning for each element of a <geometry> that is none of these kinds, and not nothing."""
+    for child in geometry:
+        if isinstance(child.tag, str) and local_tag(child) not in (*known, "empty"):
+            findings.warning(where, f"<{local_tag(child)}>")
 
 
 def shapes_of_links(root: ET.Element, findings: Findings) -> Shapes:
@@ -78,6 +89,8 @@ def shapes_of_links(root: ET.Element, findings: Findings) -> Shapes:
 
 def _shapes(element: ET.Element, version: str, where: str, findings: Findings) -> Iterator[Shape]:
     geometry, origin = first_child(element, "geometry"), first_child(element, "origin")
+    if geometry is not None:
+        report_other_kinds(geometry, _SIZES, f"{where}, {local_tag(element)}", findings)
     for kind, attributes in _SIZES.items():
         child = None if geometry is None else first_child(geometry, kind)
         if child is None:

@@ -23,12 +23,12 @@ from rbd_dynamics.control.terms import GRAVITY, SPRING, inverse_dynamics_terms
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.cartesian_controller import CARTESIAN_CONTROLLER, CartesianControllerParameters
-from rbd_dynamics.nodes.managed.description import Progress, message_of
+from rbd_dynamics.nodes.managed.description_text import Progress, message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.messages import SECOND, nanoseconds
 from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.nodes.tool.cartesian_engine import (
-    Engine,
+    CartesianEngine,
     apply,
     beyond_limits,
     build_engine,
@@ -53,7 +53,7 @@ from rbd_dynamics.robot import Robot
 Array = NDArray[np.float64]
 
 
-class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine]):
+class CartesianControllerNode(TorqueNode[CartesianControllerParameters, CartesianEngine]):
     """Holds the tool until it is told where to go; every joint state is answered by efforts."""
 
     BUILT: ClassVar = {
@@ -72,10 +72,10 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
         self._errors = [0.0, 0.0]  # largest of place and orientation since the last report
 
     @staticmethod
-    def build(model: Model, params: CartesianControllerParameters, progress: Progress) -> Engine:
+    def build(model: Model, params: CartesianControllerParameters, progress: Progress) -> CartesianEngine:
         return build_engine(model, params, progress)
 
-    def adopt(self, engine: Engine) -> None:
+    def adopt(self, engine: CartesianEngine) -> None:
         old = self.engine
         engine.share = old.share if old is not None else 1.0
         apply(engine, self.params, attempt=False)  # they may have changed meanwhile
@@ -108,12 +108,12 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
             if self.engine.share < 1.0:
                 self.soften(self.engine, 1.0)
 
-    def soften(self, engine: Engine, share: float) -> None:
+    def soften(self, engine: CartesianEngine, share: float) -> None:
         engine.share = share
         apply(engine, self.params, attempt=False)
         engine.controller.settle_stiffness()
 
-    def tune(self, engine: Engine, new: CartesianControllerParameters) -> None:
+    def tune(self, engine: CartesianEngine, new: CartesianControllerParameters) -> None:
         another = self.needs_another(new)
         if not another and not self.building:
             apply(engine, new)
@@ -123,15 +123,15 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
         if not another:  # else all of it is built aside
             self.tuning.apply_meanwhile(new, partial(apply, engine))
 
-    def lets_go(self, engine: Engine) -> bool:
+    def lets_go(self, engine: CartesianEngine) -> bool:
         return engine.controller.in_haste
 
-    def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
+    def holding(self, engine: CartesianEngine, robot: Robot) -> tuple[Array, Array]:
         still = np.zeros(engine.model.nv)
         held = inverse_dynamics_terms(robot, engine.reader.q, still, still, {GRAVITY, SPRING} & set(self.params.terms))
         return held[engine.joints], engine.effort_limits
 
-    def feedback(self, engine: Engine, robot: Robot) -> Feedback | None:
+    def feedback(self, engine: CartesianEngine, robot: Robot) -> Feedback | None:
         if engine.controller.law != "impedance":  # judged by `instability`, axis by axis
             return None
         params, names = self.params, ("stiffness", "damping")
@@ -139,7 +139,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
 
     # --- the hot path -----------------------------------------------------------------------------
 
-    def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: Array) -> None:
+    def respond(self, engine: CartesianEngine, reader: JointStateReader, now: int, efforts: Array) -> None:
         out = engine.step(self.params.wrench_rate, planning=self.motions.planning)
         efforts[:] = out.tau[engine.joints]
         self._errors[0] = max(self._errors[0], float(np.linalg.norm(out.error[3:])))
@@ -152,17 +152,17 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
         if self._pressed.get_subscription_count():
             self._pressed.publish(wrench_message(out.wrench, frame, stamp))
 
-    def answered(self, engine: Engine) -> None:
+    def answered(self, engine: CartesianEngine) -> None:
         if self._wanted.get_subscription_count():
             pose = engine.wanted
             numbers = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3]])
             self._wanted.publish(pose_message(numbers, engine.frames[0], engine.reader.stamp))
 
-    def silent(self, engine: Engine, reason: str) -> None:
+    def silent(self, engine: CartesianEngine, reason: str) -> None:
         engine.motion.release(why=reason)
         engine.forget()
 
-    def clock_was_set_back(self, engine: Engine) -> None:
+    def clock_was_set_back(self, engine: CartesianEngine) -> None:
         engine.motion.release()
         engine.forget()
 
@@ -174,11 +174,11 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
         if not self.motions.seen_of_late:
             raise ValueError("joint states are silent")
 
-    def stands_by(self, engine: Engine) -> None:
+    def stands_by(self, engine: CartesianEngine) -> None:
         engine.motion.release()
         engine.forget()
 
-    def continue_from(self, engine: Engine, last: Array, efforts: Array) -> Array:
+    def continue_from(self, engine: CartesianEngine, last: Array, efforts: Array) -> Array:
         """The wrench that the other presses with goes on, until another one is wanted."""
         difference = np.zeros(engine.model.nv)
         difference[engine.joints] = last - efforts
@@ -186,7 +186,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
 
     # --- wishes -----------------------------------------------------------------------------------
 
-    def _wish(self, take: Callable[[Engine, Any, int], None]) -> Callable[[Any], None]:
+    def _wish(self, take: Callable[[CartesianEngine, Any, int], None]) -> Callable[[Any], None]:
         """A callback that refuses what cannot be taken, with the reason."""
 
         def callback(message: Any) -> None:
@@ -214,13 +214,13 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
         if not self.motions.seen_of_late:
             raise ValueError(f"{what} refused: there are no joint states to start from")
 
-    def _on_pose(self, engine: Engine, message: PoseStamped, now: int) -> None:
+    def _on_pose(self, engine: CartesianEngine, message: PoseStamped, now: int) -> None:
         pose = pose_of(message, engine.frames)
         self._fresh(message, "target pose")
         self.motions.abandon()
         engine.motion.go_to(pose, now)
 
-    def _on_twist(self, engine: Engine, message: TwistStamped, now: int) -> None:
+    def _on_twist(self, engine: CartesianEngine, message: TwistStamped, now: int) -> None:
         twist, own = twist_of(message, engine.frames, engine.tool_names)
         self._fresh(message, "target twist")
         if own and engine.output is not None:
@@ -229,7 +229,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
         self.motions.abandon()
         engine.motion.drive(twist, now)
 
-    def _on_wrench(self, engine: Engine, message: WrenchStamped, now: int) -> None:
+    def _on_wrench(self, engine: CartesianEngine, message: WrenchStamped, now: int) -> None:
         params = self.params
         wrench = wrench_of(
             message, engine.frames, engine.tool_names, force=params.largest_force, moment=params.largest_moment
@@ -238,13 +238,13 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
         engine.wanted_wrench[:] = wrench
         engine.wrench_until = now + round(params.wrench_timeout * SECOND) if params.wrench_timeout else 0
 
-    def _on_stiffness(self, engine: Engine, message: Float64MultiArray, now: int) -> None:
+    def _on_stiffness(self, engine: CartesianEngine, message: Float64MultiArray, now: int) -> None:
         stiffness = stiffness_of(message, self.params.largest_stiffness)
         if problem := instability(engine, stiffness, self.params):
             raise ValueError(f"target stiffness refused: {problem}")
         engine.controller.want_stiffness(stiffness)
 
-    def _on_joint(self, engine: Engine, message: JointState, now: int) -> None:
+    def _on_joint(self, engine: CartesianEngine, message: JointState, now: int) -> None:
         place = {name: k for k, name in enumerate(engine.reader.names)}
         wanted = engine.wanted_posture.copy()
         if len(message.name) != len(message.position) or not message.name:
@@ -262,15 +262,15 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Engine])
 
     # --- desired motion and diagnostics -----------------------------------------------------------
 
-    def decoder(self, engine: Engine) -> Decoder:
+    def decoder(self, engine: CartesianEngine) -> Decoder:
         if not self.motions.planning:  # what is being planned is in the chart that there is
             engine.motion.recentre(engine.controller.pose(engine.reader.q))
         return PoseDecoder(engine.motion.chart, engine.frames, engine.tool_names)
 
-    def moved(self, engine: Engine) -> tuple[Array, Array]:
+    def moved(self, engine: CartesianEngine) -> tuple[Array, Array]:
         return engine.measured()
 
-    def motion_limits(self, engine: Engine, now: int) -> MotionLimits:
+    def motion_limits(self, engine: CartesianEngine, now: int) -> MotionLimits:
         return engine.motion.limits
 
     def report(self, status: Status) -> None:

@@ -17,7 +17,7 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.common import SET_PAYLOAD
 from rbd_dynamics.nodes.interface.dynamics_server import DYNAMICS_SERVER, DynamicsServerParameters
 from rbd_dynamics.nodes.interface.tables import Service
-from rbd_dynamics.nodes.managed.description import Progress, message_of
+from rbd_dynamics.nodes.managed.description_text import Progress, message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import LATEST
@@ -26,23 +26,23 @@ from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.nodes.server import constrained_services, contact_services, dynamics_services
 from rbd_dynamics.nodes.server.fill_trajectory import FillRequest
 from rbd_dynamics.nodes.server.known_sets import KnownSets
-from rbd_dynamics.nodes.server.server_engine import Engine, build_engine
+from rbd_dynamics.nodes.server.server_engine import ServerEngine, build_engine
 from rbd_dynamics.nodes.wire.slow_services import Begin
 
 PLANNING, FILLING = "planning", "filling"  # threads for trajectories: of what may take minutes, and what does not
 FILLED = 10  # times as many points are filled as are planned
 #: fills the response to a request, whose types are the service's
-Answer = Callable[[Engine, Any, Any], None]
+Answer = Callable[[ServerEngine, Any, Any], None]
 #: looks at a request and gives what fills the response, in another thread
-Plan = Callable[[Engine, DynamicsServerParameters, Any, Any], Callable[[], None]]
+Plan = Callable[[ServerEngine, DynamicsServerParameters, Any, Any], Callable[[], None]]
 
 
-class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
+class DynamicsServerNode(ManagedNode[DynamicsServerParameters, ServerEngine]):
     """Every request is answered: with numbers, or with success = false and what is wrong with it."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(DYNAMICS_SERVER, **options)
-        self.payload: PayloadService[Engine] = PayloadService(self, lambda engine: engine.robots)
+        self.payload: PayloadService[ServerEngine] = PayloadService(self, lambda engine: engine.robots)
         self.parts.append(self.payload)
         self._counts = {"answered": 0, "refused": 0}
         for name, times in ((PLANNING, 1), (FILLING, FILLED)):
@@ -50,10 +50,10 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
             self.entities.compute_in_thread(name, largest=largest, bound="parameter 'most_trajectory_points' allows")
 
     @staticmethod
-    def build(model: Model, params: DynamicsServerParameters, progress: Progress) -> Engine:
+    def build(model: Model, params: DynamicsServerParameters, progress: Progress) -> ServerEngine:
         return build_engine(model, params, progress)
 
-    def adopt(self, engine: Engine) -> None:
+    def adopt(self, engine: ServerEngine) -> None:
         self.payload.move_to(engine)
         old = self.engine
         if old is not None and old.reader and engine.reader and old.reader.names == engine.reader.names:
@@ -64,11 +64,11 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
         """Another engine is needed where friction begins or ceases to act."""
         return (FRICTION in new.terms) != (FRICTION in self.params.terms)
 
-    def parameters_changed(self, engine: Engine, new: DynamicsServerParameters) -> None:
+    def parameters_changed(self, engine: ServerEngine, new: DynamicsServerParameters) -> None:
         self._use_terms(engine, new)
 
     @staticmethod
-    def _use_terms(engine: Engine, params: DynamicsServerParameters) -> None:
+    def _use_terms(engine: ServerEngine, params: DynamicsServerParameters) -> None:
         """Unless another engine is needed for them: until it is there, all answers are this one's."""
         if engine.fits(params.terms):
             engine.terms = params.terms
@@ -161,7 +161,7 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
 
         return self._begun(kind, prepare)
 
-    def _ready_engine(self) -> Engine:
+    def _ready_engine(self) -> ServerEngine:
         """Raises ValueError where there is none now."""
         self.poll()
         if self.engine is None or not self.active:
@@ -195,7 +195,7 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
     def _constrained(self, answer: constrained_services.Answer) -> Answer:
         """A service that has its constraints ready; a form of rows that is new waits for the compiler."""
 
-        def service(engine: Engine, request: Any, response: Any) -> None:
+        def service(engine: ServerEngine, request: Any, response: Any) -> None:
             x = constrained_services.ConstrainedRequest(engine.model, engine.prefix, engine.known, request)
             self._make_ready(engine.known, x.constraints, x.constraints)
             answer(engine.moving, x, request, response)
@@ -205,7 +205,7 @@ class DynamicsServerNode(ManagedNode[DynamicsServerParameters, Engine]):
     def _in_contact(self, answer: contact_services.Answer) -> Answer:
         """Likewise, with contacts."""
 
-        def service(engine: Engine, request: Any, response: Any) -> None:
+        def service(engine: ServerEngine, request: Any, response: Any) -> None:
             x = contact_services.ContactRequest(engine.model, engine.prefix, engine.known_contacts, request)
             self._make_ready(engine.known_contacts, x.contacts, x.contacts.rows)
             answer(engine.moving, x, request, response)

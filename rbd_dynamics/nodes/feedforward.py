@@ -25,7 +25,7 @@ from rbd_dynamics.control.safety.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD, FeedforwardParameters
-from rbd_dynamics.nodes.managed.description import Prefix, Progress, message_of
+from rbd_dynamics.nodes.managed.description_text import Prefix, Progress, message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.messages import SECOND, flat
 from rbd_dynamics.nodes.process.run import run
@@ -38,7 +38,7 @@ NARROWER = "the limits became narrower than those of the motion: it is ended, th
 
 
 @dataclass
-class Engine:
+class FeedforwardEngine:
     """Everything about one robot model."""
 
     model: Model
@@ -63,7 +63,7 @@ class Engine:
         return self.controller.saturated
 
 
-class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
+class FeedforwardNode(TorqueNode[FeedforwardParameters, FeedforwardEngine]):
     """Every complete joint state is answered by one effort message, or by none and a reason."""
 
     GAINS: ClassVar = ("kp", "kd", "law")
@@ -73,7 +73,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         self._narrower = False  # the latest limits of motions, than those before
 
     @staticmethod
-    def build(model: Model, params: FeedforwardParameters, progress: Progress) -> Engine:
+    def build(model: Model, params: FeedforwardParameters, progress: Progress) -> FeedforwardEngine:
         prefix = Prefix(params.tf_prefix, model)
         robot = Robot(model)
         joints = [prefix.inside(name) for name in params.joints]
@@ -94,7 +94,9 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         limits = JointMotionLimits(robot, controller.joints, required)
         limits.tune(velocity=params.velocity_limits, acceleration=params.acceleration_limits)
         commanded = slice(None) if whole else controller.index
-        return Engine(model, robot, controller, reader, motion, safe_stop, prefix, commanded, limits, offsets)
+        return FeedforwardEngine(
+            model, robot, controller, reader, motion, safe_stop, prefix, commanded, limits, offsets
+        )
 
     def open(self) -> None:
         self._errors = self.entities.publish_on(JointState, "~/tracking_error")
@@ -108,7 +110,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         except TrajectoryError as error:
             self.refuse(f"set-point refused: {message_of(error)}")
 
-    def adopt(self, engine: Engine) -> None:
+    def adopt(self, engine: FeedforwardEngine) -> None:
         old = self.engine
         if old is not None and old.motion.joints != engine.motion.joints:
             old.motion.release(why="the joints have changed")
@@ -131,11 +133,11 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             if engine.share < 1.0:
                 self.soften(engine, 1.0)
 
-    def soften(self, engine: Engine, share: float) -> None:
+    def soften(self, engine: FeedforwardEngine, share: float) -> None:
         engine.share = share
         engine.controller.use(_tuning(engine.controller, self.params, engine.offsets, share))
 
-    def tune(self, engine: Engine, new: FeedforwardParameters) -> None:
+    def tune(self, engine: FeedforwardEngine, new: FeedforwardParameters) -> None:
         options = engine.motion.options
         engine.motion.options = new.motion_options
         try:
@@ -146,12 +148,12 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             engine.limits.tune(velocity=self.params.velocity_limits, acceleration=self.params.acceleration_limits)
             raise
 
-    def tuned(self, engine: Engine) -> None:
+    def tuned(self, engine: FeedforwardEngine) -> None:
         if self._narrower:
             engine.motion.revoke(self.moved(engine)[0], NARROWER)
 
     @staticmethod
-    def _tune(engine: Engine, params: FeedforwardParameters) -> None:
+    def _tune(engine: FeedforwardEngine, params: FeedforwardParameters) -> None:
         """What may change while it runs, once it has given a torque. Raises ValueError, and then changes nothing."""
         controller, reader, motion = engine.controller, engine.reader, engine.motion
         engine.safe_stop.check(params.stop_options)
@@ -162,10 +164,10 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         motion.slack = controller.gains[0] == 0.0
         engine.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
 
-    def holding(self, engine: Engine, robot: Robot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def holding(self, engine: FeedforwardEngine, robot: Robot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return engine.controller.holding(engine.reader.q, robot.inertia_input), engine.controller.effort_limits
 
-    def feedback(self, engine: Engine, robot: Robot) -> Feedback:
+    def feedback(self, engine: FeedforwardEngine, robot: Robot) -> Feedback:
         K, D = (np.diag(gains) for gains in engine.controller.gains)
         if engine.controller.law == "computed_torque":
             joints = np.ix_(engine.controller.index, engine.controller.index)
@@ -173,16 +175,18 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
             K, D = M @ K, M @ D
         return Feedback(K, D, engine.bandwidth)
 
-    def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: NDArray[np.float64]) -> None:
+    def respond(
+        self, engine: FeedforwardEngine, reader: JointStateReader, now: int, efforts: NDArray[np.float64]
+    ) -> None:
         q, v, motion = reader.q, reader.v, engine.motion
         motion.update(reader.stamp, q[engine.commanded], v[engine.commanded])
         engine.controller.compute(q, v, motion.motion, motion.since, added=motion.efforts(), out=efforts)
 
-    def answered(self, engine: Engine) -> None:
+    def answered(self, engine: FeedforwardEngine) -> None:
         if self._errors.get_subscription_count():
             self._errors.publish(self._tracking_error(engine))
 
-    def _tracking_error(self, engine: Engine) -> JointState:
+    def _tracking_error(self, engine: FeedforwardEngine) -> JointState:
         """Wanted less measured, of the state that was answered."""
         (wanted, rate, _), (q, v) = engine.motion.state(), self.moved(engine)
         error = difference(wanted, q, engine.motion.continuous)
@@ -190,16 +194,16 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, Engine]):
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(engine.reader.stamp, SECOND)
         return message
 
-    def silent(self, engine: Engine, reason: str) -> None:
+    def silent(self, engine: FeedforwardEngine, reason: str) -> None:
         engine.motion.release(why=reason)
 
-    def clock_was_set_back(self, engine: Engine) -> None:
+    def clock_was_set_back(self, engine: FeedforwardEngine) -> None:
         engine.motion.release()
 
-    def moved(self, engine: Engine) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def moved(self, engine: FeedforwardEngine) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return engine.reader.q[engine.commanded], engine.reader.v[engine.commanded]
 
-    def motion_limits(self, engine: Engine, now: int) -> MotionLimits:
+    def motion_limits(self, engine: FeedforwardEngine, now: int) -> MotionLimits:
         return engine.limits.at(engine.reader.q, now)
 
     def report(self, status: Status) -> None:

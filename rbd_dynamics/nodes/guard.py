@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,10 @@ from rbd_dynamics.nodes.commanding.silence import Silence
 from rbd_dynamics.nodes.commanding.watchdog import Watchdog
 from rbd_dynamics.nodes.interface.guard import GUARD, GuardParameters
 from rbd_dynamics.nodes.managed.acceptance import Acceptance
-from rbd_dynamics.nodes.managed.description import Prefix, Progress
+from rbd_dynamics.nodes.managed.description_text import Prefix, Progress
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
-from rbd_dynamics.nodes.managed.messages import COMMANDS, SECOND, plausibility_of, staleness
+from rbd_dynamics.nodes.managed.messages import COMMANDS, SECOND, plausibility_of, several_publish, staleness
 from rbd_dynamics.nodes.managed.payload import PayloadService
 from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.nodes.wire.raw_joint_state import RawJointStates
@@ -45,7 +46,7 @@ COUNT, NUMBERS = slice(12, 16), 20  # where their count is in it, and where they
 
 
 @dataclass
-class Engine:
+class GuardEngine:
     """Everything about one robot model."""
 
     model: Model
@@ -64,16 +65,16 @@ class Engine:
             self.reader.plausibility.factor = params.plausible_velocity
 
 
-class GuardNode(ManagedNode[GuardParameters, Engine]):
+class GuardNode(ManagedNode[GuardParameters, GuardEngine]):
     """Every good command is passed on; without one for `command_timeout` the robot is held and let go."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(GUARD, **options)
         self.clock = NodeClock(self)
-        self.silence: Silence[Engine] = Silence(
+        self.silence: Silence[GuardEngine] = Silence(
             self, on_state=self.on_joint_state, state_age=self.state_age, forget=lambda reason: None
         )
-        self.payload: PayloadService[Engine] = PayloadService(self, lambda engine: [engine.robot])
+        self.payload: PayloadService[GuardEngine] = PayloadService(self, lambda engine: [engine.robot])
         self.acceptance = Acceptance(self)
         self.commanders = Commanders(self, COMMANDED, lambda: self.payload.payloads.loads, self._keep_out)
         self.parts += [self.silence, self.clock, self.acceptance, self.payload, self.commanders]
@@ -85,7 +86,7 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
         self.entities.take_in_threads(self.silence.largest_text)
 
     @staticmethod
-    def build(model: Model, params: GuardParameters, progress: Progress) -> Engine:
+    def build(model: Model, params: GuardParameters, progress: Progress) -> GuardEngine:
         prefix = Prefix(params.tf_prefix, model)
         robot = Robot(model)
         progress("feedforward", 1, 1)
@@ -99,20 +100,21 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
             initial=model.start_position(),
             plausibility=plausibility_of(model.joints, names, params.plausible_velocity),
         )
-        engine = Engine(model, robot, safe_stop, CommandCheck(required, [0.0]), reader, prefix)
+        engine = GuardEngine(model, robot, safe_stop, CommandCheck(required, [0.0]), reader, prefix)
         engine.tune(params)
         return engine
 
-    def adopt(self, engine: Engine) -> None:
+    def adopt(self, engine: GuardEngine) -> None:
         old = self.engine
         if old is not None and old.reader.names == engine.reader.names:
             old.reader.plausibility, engine.reader = engine.reader.plausibility, old.reader
             self._check_step(old, engine)
+        engine.reader.several_publishers = partial(several_publish, self, "joint_states")
         self.payload.move_to(engine)
         engine.tune(self.params)  # they may have changed meanwhile
         self._gate.options = self.params.gate_options
 
-    def _check_step(self, old: Engine, engine: Engine) -> None:
+    def _check_step(self, old: GuardEngine, engine: GuardEngine) -> None:
         """Raise BuildError where it may be another robot: by what the same loads make of both."""
         if not self.description.unasked:
             return
@@ -125,7 +127,7 @@ class GuardNode(ManagedNode[GuardParameters, Engine]):
     def time_source_changed(self, simulated: bool) -> None:
         self.clock.simulated = simulated
 
-    def parameters_changed(self, engine: Engine, new: GuardParameters) -> None:
+    def parameters_changed(self, engine: GuardEngine, new: GuardParameters) -> None:
         engine.tune(new)
         self._gate.options = new.gate_options
 

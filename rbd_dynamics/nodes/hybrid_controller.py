@@ -21,12 +21,12 @@ from rbd_dynamics.control.motion.trajectory_message import Decoder
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
-from rbd_dynamics.nodes.managed.description import Progress, message_of
+from rbd_dynamics.nodes.managed.description_text import Progress, message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.messages import RECORDED
 from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.nodes.tool.hybrid_engine import (
-    Engine,
+    HybridEngine,
     TaskDecoder,
     apply,
     build_engine,
@@ -47,7 +47,7 @@ PLACE = ("tool_position", "tool_orientation", "task_position", "task_orientation
 GAINS = ("kp", "kd")
 
 
-class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
+class HybridControllerNode(TorqueNode[HybridControllerParameters, HybridEngine]):
     """Holds the robot until `~/engage`, then presses and moves; every joint state is answered by efforts."""
 
     BUILT: ClassVar = {
@@ -66,10 +66,10 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         self._errors = [0.0, 0.0]  # largest of force and tracking since the last report
 
     @staticmethod
-    def build(model: Model, params: HybridControllerParameters, progress: Progress) -> Engine:
+    def build(model: Model, params: HybridControllerParameters, progress: Progress) -> HybridEngine:
         return build_engine(model, params, progress)
 
-    def adopt(self, engine: Engine) -> None:
+    def adopt(self, engine: HybridEngine) -> None:
         old = self.engine
         apply(engine, self.params)  # they may have changed meanwhile
         if old is not None:
@@ -106,7 +106,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         if self.engine is not None:
             self.engine.supervisor.begin_anew()
 
-    def tune(self, engine: Engine, new: HybridControllerParameters) -> None:
+    def tune(self, engine: HybridEngine, new: HybridControllerParameters) -> None:
         check_gains(new)
         check_wanted(engine, new, self.params)
         another = self.needs_another(new)
@@ -128,20 +128,20 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         if new.wrench_of_robot != self.params.wrench_of_robot and self.wrench.carried.begun:
             self.wrench.forget_tool("wrench_of_robot has changed")
 
-    def lets_go(self, engine: Engine) -> bool:
+    def lets_go(self, engine: HybridEngine) -> bool:
         return engine.supervisor.lets_go
 
-    def changes_together(self, engine: Engine) -> bool:
+    def changes_together(self, engine: HybridEngine) -> bool:
         return not engine.supervisor.engaged  # where gains fall until efforts can follow
 
-    def holding(self, engine: Engine, robot: Robot) -> tuple[Array, Array]:
+    def holding(self, engine: HybridEngine, robot: Robot) -> tuple[Array, Array]:
         still = np.zeros(engine.model.nv)
         held = np.asarray(robot.inverse_dynamics(engine.reader.q, still, still))
         return held[engine.joints], engine.effort_limits
 
     # --- the hot path -----------------------------------------------------------------------------
 
-    def respond(self, engine: Engine, reader: JointStateReader, now: int, efforts: Array) -> None:
+    def respond(self, engine: HybridEngine, reader: JointStateReader, now: int, efforts: Array) -> None:
         q, v = reader.q, reader.v
         engine.sensor.constraints = engine.controller.constraints  # the task frame may be on its way
         measured = self.wrench.multipliers(engine, q, v)
@@ -166,15 +166,15 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         if topic is not None and topic.get_subscription_count():
             topic.publish(fill_task_state(topic.msg_type(), engine, felt, tilt=self.params.estimate_normal))
 
-    def answered(self, engine: Engine) -> None:
+    def answered(self, engine: HybridEngine) -> None:
         if engine.normal is not None and engine.supervisor.engaged and self._surface.get_subscription_count():
             point, normal = engine.normal.touching(engine.reader.q)
             self._surface.publish(arrow(point, normal, engine.root, engine.reader.stamp))
 
-    def silent(self, engine: Engine, reason: str) -> None:
+    def silent(self, engine: HybridEngine, reason: str) -> None:
         engine.supervisor.hold_anew(f"silent: {reason}")
 
-    def clock_was_set_back(self, engine: Engine) -> None:
+    def clock_was_set_back(self, engine: HybridEngine) -> None:
         engine.supervisor.stop("the clock was set back")
         self.wrench.stamp = 0
 
@@ -187,10 +187,10 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
         measured = self.wrench.multipliers(engine, engine.reader.q, engine.reader.v)
         engine.supervisor.may_continue(engine.reader.stamp, measured, self.wrench.stamp)
 
-    def stands_by(self, engine: Engine) -> None:
+    def stands_by(self, engine: HybridEngine) -> None:
         engine.supervisor.hold_anew("standing by")
 
-    def continue_from(self, engine: Engine, last: Array, efforts: Array) -> Array:
+    def continue_from(self, engine: HybridEngine, last: Array, efforts: Array) -> Array:
         """Go on with another's last efforts: where the tool touches, it presses."""
         other = np.zeros(engine.model.nv)
         other[engine.joints] = last
@@ -226,7 +226,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
             response.success, response.message = False, message_of(error)
         return response
 
-    def _say_mode(self, engine: Engine) -> None:
+    def _say_mode(self, engine: HybridEngine) -> None:
         supervisor = engine.supervisor
         text = supervisor.mode + (f": {supervisor.reason}" if supervisor.reason else "")
         if supervisor.engaged or supervisor.reason in ("by request", "standing by"):
@@ -236,16 +236,16 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, Engine]):
 
     # --- desired motion and diagnostics -----------------------------------------------------------
 
-    def moved(self, engine: Engine) -> tuple[Array, Array]:
+    def moved(self, engine: HybridEngine) -> tuple[Array, Array]:
         out = engine.supervisor.output
         if not engine.supervisor.engaged or out is None:
             raise TrajectoryError("not engaged: call ~/engage first")
         return out.theta, out.rate
 
-    def decoder(self, engine: Engine) -> Decoder:
+    def decoder(self, engine: HybridEngine) -> Decoder:
         return TaskDecoder()
 
-    def motion_limits(self, engine: Engine, now: int) -> MotionLimits:
+    def motion_limits(self, engine: HybridEngine, now: int) -> MotionLimits:
         return limits_of_task(engine, self.params)
 
     def report(self, status: Status) -> None:

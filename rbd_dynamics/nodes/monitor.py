@@ -21,7 +21,7 @@ from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.monitor import MONITOR, MonitorParameters
-from rbd_dynamics.nodes.managed.description import Prefix, Progress, message_of
+from rbd_dynamics.nodes.managed.description_text import Prefix, Progress, message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import LATCHED, OBSERVED_STATES, RECORDED, nanoseconds
@@ -34,7 +34,7 @@ WRENCH_PERIOD = 10_000_000  # ns, of the external wrench
 
 
 @dataclass
-class Engine:
+class MonitorEngine:
     """Everything about one robot model."""
 
     model: Model
@@ -47,7 +47,7 @@ class Engine:
     wrench: WrenchMonitor | None  # at the parameter `wrench_frame`, where there is one
 
 
-class MonitorNode(ManagedNode[MonitorParameters, Engine]):
+class MonitorNode(ManagedNode[MonitorParameters, MonitorEngine]):
     """Every complete joint state is answered by residuals and external torques, once there are any."""
 
     BUILT: ClassVar = dict.fromkeys(
@@ -60,7 +60,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(MONITOR, **options)
-        self.payload: PayloadService[Engine] = PayloadService(self, lambda engine: [engine.robot])
+        self.payload: PayloadService[MonitorEngine] = PayloadService(self, lambda engine: [engine.robot])
         self.parts.append(self.payload)
         self._states = 0  # since the last report
         self._restarts = 0
@@ -68,7 +68,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         self._effort_names: list[str] | None = None
 
     @staticmethod
-    def build(model: Model, params: MonitorParameters, progress: Progress) -> Engine:
+    def build(model: Model, params: MonitorParameters, progress: Progress) -> MonitorEngine:
         prefix = Prefix(params.tf_prefix, model)
         robot = Robot(model)
         names = [prefix.inside(name) for name in params.joints] or list(model.joint_names)
@@ -99,11 +99,11 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
             counts[monitored] = True
             try:
                 wrench = WrenchMonitor(robot, prefix.inside(params.wrench_frame), counts=counts)
-            except KeyError as error:
+            except (KeyError, ValueError) as error:
                 raise ValueError(f"parameter 'wrench_frame': {message_of(error)}") from None
-        return Engine(model, robot, monitor, reader, prefix, monitored, required, wrench)
+        return MonitorEngine(model, robot, monitor, reader, prefix, monitored, required, wrench)
 
-    def adopt(self, engine: Engine) -> None:
+    def adopt(self, engine: MonitorEngine) -> None:
         self.payload.move_to(engine)
         self._efforts = np.full(engine.model.nv, np.nan)
         self._squares, self._samples = np.zeros(engine.model.nv), np.zeros(engine.model.nv)
@@ -128,7 +128,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         else:
             self._wrench = self.entities.publish_on(WrenchEstimate, "~/external_wrench", RECORDED)
 
-    def parameters_changed(self, engine: Engine, new: MonitorParameters) -> None:
+    def parameters_changed(self, engine: MonitorEngine, new: MonitorParameters) -> None:
         _thresholds(new, engine.names)  # what is wrong is said now; the rest is built aside
         _breakaway(new, engine.model, [engine.prefix.inside(name) for name in engine.names])
 
@@ -169,7 +169,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
             self._tell_wrench(engine, engine.wrench, stamp)
         self._say_contact(engine.monitor)
 
-    def _take_efforts(self, engine: Engine, message: JointState) -> bool:
+    def _take_efforts(self, engine: MonitorEngine, message: JointState) -> bool:
         """Sort measured efforts by name into robot order; they count until the next message that names the joint."""
         if message.name != self._effort_names:
             index = {name: k for k, name in enumerate(engine.reader.names)}
@@ -185,7 +185,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         self._efforts[self._targets] = np.where(np.isfinite(efforts), efforts, np.nan)
         return True
 
-    def _publish(self, engine: Engine, state: JointState) -> None:
+    def _publish(self, engine: MonitorEngine, state: JointState) -> None:
         monitor, where = engine.monitor, engine.monitored
         if monitor.ready:
             residual = monitor.residual[where]
@@ -195,7 +195,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
             self._send(self._residual, engine, state, residual)
         self._send(self._external, engine, state, monitor.external[where])
 
-    def _send(self, publisher: Publisher, engine: Engine, state: JointState, values: Array) -> None:
+    def _send(self, publisher: Publisher, engine: MonitorEngine, state: JointState, values: Array) -> None:
         """Publish the numbers of the joints that have one, under the stamp of the state."""
         known = np.isfinite(values)
         message = JointState()
@@ -204,7 +204,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
         message.effort = values[known].tolist()
         publisher.publish(message)
 
-    def _tell_wrench(self, engine: Engine, wrench: WrenchMonitor, stamp: int) -> None:
+    def _tell_wrench(self, engine: MonitorEngine, wrench: WrenchMonitor, stamp: int) -> None:
         """The external wrench, where anybody listens and external torques are valid."""
         monitor = engine.monitor
         if not monitor.settled:
@@ -234,7 +234,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
 
     def _say_contact(self, monitor: ResidualMonitor) -> None:
         """Say on change, and once at the beginning; never where there are no thresholds."""
-        if not np.isfinite(monitor.detector.thresholds).any() or monitor.contact == self._said:
+        if not detects(monitor) or monitor.contact == self._said:
             return
         self._said = monitor.contact
         self._contact.publish(Bool(data=monitor.contact))
@@ -261,7 +261,7 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
                 "state jumped, or brakes held"
             )
         self._restarts = monitor.restarts
-        status.values["contact"] = monitor.contact
+        status.values["contact"] = monitor.contact if detects(monitor) else "unknown: no contact_thresholds are given"
         status.values["brakes hold"] = monitor.braked
         status.values["residual's delay, s"] = f"{monitor.delay:.3g}"
         rms = np.sqrt(self._squares / np.maximum(self._samples, 1.0))
@@ -271,6 +271,11 @@ class MonitorNode(ManagedNode[MonitorParameters, Engine]):
             if np.isfinite(monitor.external[k]):
                 status.values[f"{name}: external torque"] = f"{monitor.external[k]:.4g}"
         self._squares[:], self._samples[:], self._states = 0.0, 0.0, 0
+
+
+def detects(monitor: ResidualMonitor) -> bool:
+    """Whether some joint has a threshold of contact."""
+    return bool(np.isfinite(monitor.detector.thresholds).any())
 
 
 def _thresholds(params: MonitorParameters, names: Sequence[str]) -> Array:

@@ -21,7 +21,7 @@ Written by `python -m rbd_dynamics.nodes.reference`; tests compare it with the r
 
 Each node is started by its launch file or by `ros2 run rbd_dynamics NODE`. The executables come with a colcon build, in
 `lib/rbd_dynamics`; `pip install` alone installs none of them. The robot comes by launch argument, by topic or parameter
-`robot_description`, or by `NODE --urdf FILE`, before `--ros-args`: a URDF or xacro file, or the name of a robot of
+`robot_description`, or by `NODE --urdf FILE`, before `--ros-args`: a URDF, xacro or SDF file, or the name of a robot of
 example-robot-data.
 
 All are lifecycle nodes. With `autostart` (the default) they configure themselves, and activate themselves as soon as

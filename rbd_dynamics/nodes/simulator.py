@@ -21,14 +21,14 @@ from std_srvs.srv import SetBool, Trigger
 
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.simulator import SIMULATOR, SimulatorParameters
-from rbd_dynamics.nodes.managed.description import Progress
+from rbd_dynamics.nodes.managed.description_text import Progress
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import RECORDED, SECOND, flat
 from rbd_dynamics.nodes.managed.payload import PayloadService
 from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.nodes.simulation.simulate_action import SimulateAction
-from rbd_dynamics.nodes.simulation.simulator_engine import Engine, build_engine
+from rbd_dynamics.nodes.simulation.simulator_engine import SimulatorEngine, build_engine
 from rbd_dynamics.simulation.simulation import SimulationDiverged
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ LONGEST_LAG = 0.1  # s of wall time: what is missed beyond is not made up for
 PATIENCE = 2.0  # s of wall time: how long a simulation in lockstep waits for a command
 
 
-class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
+class SimulatorNode(ManagedNode[SimulatorParameters, SimulatorEngine]):
     """Steps the simulation as wall time passes."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(SIMULATOR, **options)
-        self.payload: PayloadService[Engine] = PayloadService(self, lambda engine: engine.robots)
+        self.payload: PayloadService[SimulatorEngine] = PayloadService(self, lambda engine: engine.robots)
         self.parts.append(self.payload)
         self._paused = False
         self._diverged = ""
@@ -56,10 +56,10 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
         self._anchor = (0.0, 0, 0)  # wall time, steps, stamp (ns): from where time is counted
 
     @staticmethod
-    def build(model: Model, params: SimulatorParameters, progress: Progress) -> Engine:
+    def build(model: Model, params: SimulatorParameters, progress: Progress) -> SimulatorEngine:
         return build_engine(model, params, progress)
 
-    def adopt(self, engine: Engine) -> None:
+    def adopt(self, engine: SimulatorEngine) -> None:
         self.payload.move_to(engine)
         if self.engine is not None:  # another robot at the same time
             engine.simulation.steps = self.engine.simulation.steps
@@ -127,13 +127,13 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
         elif due >= each:
             self._advance(engine, each)
 
-    def _is_waiting(self, engine: Engine) -> bool:
+    def _is_waiting(self, engine: SimulatorEngine) -> bool:
         """The simulation is in lockstep, and the answer to the last joint state has not come yet."""
         if not self.params.lockstep or engine.simulation.braked or self._answered:
             return False
         return time.monotonic() - self._published < PATIENCE
 
-    def _advance(self, engine: Engine, steps: int) -> int:
+    def _advance(self, engine: SimulatorEngine, steps: int) -> int:
         """Do some steps and publish; the number done. A diverged state is never published."""
         if steps <= 0:
             return 0
@@ -147,7 +147,7 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
             self._publish(engine)
         return engine.simulation.steps - before
 
-    def _publish(self, engine: Engine) -> None:
+    def _publish(self, engine: SimulatorEngine) -> None:
         simulation, message = engine.simulation, self._message
         _, first, stamp = self._anchor
         stamp += round((simulation.steps - first) * self.params.step * SECOND)
@@ -162,7 +162,7 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
         message.effort = flat(simulation.tau[engine.dofs])
         self._states.publish(message)
 
-    def _publish_wrench(self, engine: Engine, publisher: Publisher, stamp: TimeMessage) -> None:
+    def _publish_wrench(self, engine: SimulatorEngine, publisher: Publisher, stamp: TimeMessage) -> None:
         """What constraints and contacts exert on the robot at the sensor, before the joint state that goes with it."""
         total = self.params.wrench_noise * self._noise.standard_normal(6)
         total[:3] *= 0.1  # of a sensor of that size
@@ -198,7 +198,7 @@ class SimulatorNode(ManagedNode[SimulatorParameters, Engine]):
         elif message.name:
             self._command(engine, np.asarray(message.effort), engine.dofs[[self._index[name] for name in message.name]])
 
-    def _command(self, engine: Engine, efforts: Array, dofs: NDArray[np.intp]) -> None:
+    def _command(self, engine: SimulatorEngine, efforts: Array, dofs: NDArray[np.intp]) -> None:
         if not np.isfinite(efforts).all():
             self.refuse("a commanded effort is not finite")
             return

@@ -17,7 +17,7 @@ from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError, Unkno
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.trajectory_proxy import TRAJECTORY_PROXY, TrajectoryProxyParameters
-from rbd_dynamics.nodes.managed.description import Prefix, Progress, message_of
+from rbd_dynamics.nodes.managed.description_text import Prefix, Progress, message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import JOINT_STATES, SECOND, flat, points_of
@@ -32,7 +32,7 @@ KERNELS = ("inverse_dynamics", "gravity", "springs", "friction", "mass_matrix")
 
 
 @dataclass
-class Engine:
+class ProxyEngine:
     """Everything about one robot model."""
 
     model: Model
@@ -41,33 +41,33 @@ class Engine:
     reader: JointStateReader
 
 
-class TrajectoryProxyNode(ManagedNode[TrajectoryProxyParameters, Engine]):
+class TrajectoryProxyNode(ManagedNode[TrajectoryProxyParameters, ProxyEngine]):
     """Each trajectory is passed on, complete and within the limits, or refused with a reason."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(TRAJECTORY_PROXY, **options)
-        self.payload: PayloadService[Engine] = PayloadService(self, lambda engine: [engine.robot])
+        self.payload: PayloadService[ProxyEngine] = PayloadService(self, lambda engine: [engine.robot])
         self.action = ProxyAction(self, self.ready)
         self.parts += [self.payload, self.action]
         self._passed_on = 0  # of the topic
 
     @staticmethod
-    def build(model: Model, params: TrajectoryProxyParameters, progress: Progress) -> Engine:
+    def build(model: Model, params: TrajectoryProxyParameters, progress: Progress) -> ProxyEngine:
         robot = Robot(model)
         robot.compile(*KERNELS, progress=progress)
         prefix = Prefix(params.tf_prefix, model)
         outside = [prefix.outside(name) for name in model.joint_names]
         reader = JointStateReader(outside, [], initial=model.start_position())
-        engine = Engine(model, robot, prefix, reader)
+        engine = ProxyEngine(model, robot, prefix, reader)
         _preparer(engine, params, outside, model.start_position())  # are the limits of so many joints?
         return engine
 
-    def adopt(self, engine: Engine) -> None:
+    def adopt(self, engine: ProxyEngine) -> None:
         self.payload.move_to(engine)
         if self.engine is not None and self.engine.reader.names == engine.reader.names:
             engine.reader = self.engine.reader  # the same joints: they stand where they stood
 
-    def parameters_changed(self, engine: Engine, new: TrajectoryProxyParameters) -> None:
+    def parameters_changed(self, engine: ProxyEngine, new: TrajectoryProxyParameters) -> None:
         _preparer(engine, new, [engine.prefix.outside(name) for name in engine.model.joint_names], engine.reader.q)
 
     def open(self) -> None:
@@ -106,7 +106,7 @@ class TrajectoryProxyNode(ManagedNode[TrajectoryProxyParameters, Engine]):
         return _ready(trajectory, prepared, added=measured is not None)
 
     @staticmethod
-    def _starts_later(engine: Engine, names: Sequence[str], points: Sequence[Point]) -> Point | None:
+    def _starts_later(engine: ProxyEngine, names: Sequence[str], points: Sequence[Point]) -> Point | None:
         """The robot's point at time zero, if the trajectory has none: the controller's own has no efforts."""
         reader = engine.reader
         index = [reader.names.index(name) for name in names]
@@ -143,7 +143,9 @@ class TrajectoryProxyNode(ManagedNode[TrajectoryProxyParameters, Engine]):
         status.values["trajectories passed on"] = self._passed_on + self.action.passed_on
 
 
-def _preparer(engine: Engine, params: TrajectoryProxyParameters, names: Sequence[str], q: Any) -> TrajectoryPreparer:
+def _preparer(
+    engine: ProxyEngine, params: TrajectoryProxyParameters, names: Sequence[str], q: Any
+) -> TrajectoryPreparer:
     """A preparer for joints as messages name them. Raises ValueError."""
     joints = [engine.prefix.inside(name) for name in names]
     options = params.preparation
@@ -158,7 +160,7 @@ def _preparer(engine: Engine, params: TrajectoryProxyParameters, names: Sequence
     return TrajectoryPreparer(engine.robot, joints, names, q, options)
 
 
-def _where(engine: Engine, names: Sequence[str]) -> Any:
+def _where(engine: ProxyEngine, names: Sequence[str]) -> Any:
     """Positions of the joints that a trajectory does not move. Raises TrajectoryError for one that was never seen."""
     reader = engine.reader
     missing = [name for k, name in enumerate(reader.names) if name not in names and not reader.seen[k]]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.tip import tip_of
 from rbd_dynamics.replay.diagnosis import DiagnosisResult
 from rbd_dynamics.replay.diagnosis.agreement import agreed
 from rbd_dynamics.replay.identification import DriveResult, FrictionResult, InertiaResult, PayloadResult
@@ -113,6 +114,8 @@ def analyse(
     Raises what `replay.compare` raises, and KeyError or ValueError for a frame of `questions` that does not fit.
     """
     settings, questions = settings or Settings(), questions or Questions()
+    if questions.wrench_frame is not None:
+        tip_of(robot.model, questions.wrench_frame, "wrench frame")
     recording = settings.opened(recording)
     asked = [question for question in QUESTIONS if question.is_asked(questions)]
     early, late = ([question for question in asked if question.is_late == is_late] for is_late in (False, True))

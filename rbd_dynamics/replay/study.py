@@ -10,8 +10,8 @@ from typing import Any
 
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.samples import Preparation
+from rbd_dynamics.replay.signals.segment_store import SegmentStore
 from rbd_dynamics.replay.signals.segmentation import Progress, Segment, Segments
-from rbd_dynamics.replay.signals.spool import Spool
 from rbd_dynamics.replay.torques.comparison import Prediction, predict
 from rbd_dynamics.robot import Robot
 
@@ -21,7 +21,7 @@ class Passes:
 
     def __init__(self, count: int, progress: Progress | None) -> None:
         self._left, self._progress, self._done = count, progress, 0.0
-        self._first, self._spool = True, Spool()
+        self._first, self._store = True, SegmentStore()
 
     def one_more(self) -> None:
         """Than there were to be; they share the progress that is left."""
@@ -33,10 +33,10 @@ class Passes:
             self._progress(self._done + fraction * (1.0 - self._done) / self._left)
 
     def over(self, found: Segments) -> Iterator[Segment]:
-        if self._spool.complete:
-            yield from self._spool.segments(self.report, last=self._left == 1)
+        if self._store.complete:
+            yield from self._store.segments(self.report, last=self._left == 1)
         elif self._first and self._left > 1:
-            yield from self._spool.passing(found)
+            yield from self._store.passing(found)
         else:
             yield from found
         self._done += (1.0 - self._done) / self._left

@@ -71,8 +71,13 @@ def _unpacked(mesh: Mapping[str, Any]) -> Array:
 
 
 def _outline(shape: Mapping[str, Any]) -> Array:
-    """Points (n, 3) whose hull a box, a cylinder, a sphere or a capsule is."""
+    """Points (n, 3) whose hull a shape is that is not a mesh."""
     size: Sequence[float] = shape["size"]
+    if shape["kind"] == "ellipsoid":
+        return _outline({"kind": "sphere", "size": [1.0]}) * size
+    if shape["kind"] == "cone":
+        ends = _outline({"kind": "cylinder", "size": size})
+        return np.where(ends[:, 2:] > 0.0, (0.0, 0.0, size[1] / 2.0), ends)
     if shape["kind"] == "box":
         return np.array(np.meshgrid(*([-x / 2.0, x / 2.0] for x in size))).reshape(3, -1).T
     radius, length = size[0], size[1] if len(size) > 1 else 0.0

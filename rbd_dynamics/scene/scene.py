@@ -21,6 +21,7 @@ from rbd_dynamics.spatial.se3 import Transform
 
 MOST = 60_000  # triangles of a robot, which a phone draws at ease
 MOST_OF_ONE = 6_000  # and of one mesh
+NOT_FOUND = "was not found"  # said of a mesh
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Scene:
     Attributes:
         content: for JSON, as `RobotView` takes it.
         stand_ins: bodies that are drawn as capsules.
-        left_out: shapes that could not be had, each with the reason.
+        left_out: shapes that are not drawn, each with the reason.
         still: joints that are drawn where they start, since `RobotView` knows no motion but that along one screw.
     """
 
@@ -87,7 +88,7 @@ def scene_of(
         "shapes": drawing.shapes,
         "meshes": drawing.meshes,
     }
-    left_out = [*drawing.left_out, *(str(finding) for finding in findings.errors)]
+    left_out = [*drawing.left_out, *map(str, findings)]
     names = [model.bodies[k].name for k in bare if k != WORLD]
     return Scene(content, tuple(names), tuple(dict.fromkeys(left_out)), tuple(still))
 
@@ -126,7 +127,7 @@ class _Drawing:
             return self._add(f"mesh {shape.file}", lambda: simplified(Mesh(*own), self._most))
         path = self._find(shape.file)
         if path is None:
-            self.left_out.append(f"{shape.file} was not found")
+            self.left_out.append(f"{shape.file} {NOT_FOUND}")
             return None
         return self._add(str(path), lambda: mesh_of(path, self._most))
 

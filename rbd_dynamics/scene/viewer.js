@@ -175,6 +175,8 @@ class RobotView extends RobotTree {
     if (kind === "box") return [new THREE.BoxGeometry(...size)];
     if (kind === "sphere") return [new THREE.SphereGeometry(size[0], 32, 20)];
     if (kind === "cylinder") return [upright(...size)];
+    if (kind === "ellipsoid") return [new THREE.SphereGeometry(1, 32, 20).scale(...size)];
+    if (kind === "cone") return [new THREE.ConeGeometry(size[0], size[1], 32).rotateX(Math.PI / 2)];
     const end = side => new THREE.SphereGeometry(size[0], 24, 16).translate(0, 0, side * size[1] / 2);
     return [upright(...size), end(1), end(-1)];
   }

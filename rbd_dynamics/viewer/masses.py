@@ -15,7 +15,7 @@ from rbd_dynamics.spatial.inertia import RigidInertia
 
 TURN = math.pi  # rad, of a slider of an angle without limits; one of a length goes as far as the robot reaches
 #: of the robot's weight at its reach: less than this a bar without an effort limit does not have at its end
-LEAST = 1e-3
+LEAST = 0.05
 EARTH = 9.81  # m/s^2, for the weight of a robot without gravity
 
 

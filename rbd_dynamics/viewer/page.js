@@ -25,19 +25,22 @@ const page = (() => {
   const number = x => text(x, Math.abs(x) >= 100 ? 0 : Math.abs(x) >= 10 ? 1 : 2);
   const place = (x, unit) => text(x, 3) + " " + unit + (unit === "rad" ? " (" + text(x * 180 / Math.PI, 0) + "°)" : "");
 
-  /* What a bar has at its end: the limit of the effort, else the largest torque at many postures and in the motion, but
-     no less than what is nothing beside the robot's weight: where gravity cannot act, a bar would show rounding. */
-  const scales = Object.fromEntries(joints.map(joint =>
-    [joint.name, joint.effort || Math.max(joint.least, motion ? motion.largest[joint.name] : 0)]));
-  const free = joints.filter(joint => !joint.effort);
-  for (let k = 0; free.length && k < 200; k++) {
+  /* What a bar has at its end: the limit of the effort; without one the largest torque, or force, of all joints at many
+     postures and in the motion, but no less than what is little beside the robot's weight: a bar that had its own would
+     be full of what is nothing to the robot, or of rounding. */
+  const most = {};
+  const count = (joint, value) => { most[joint.torque_unit] = Math.max(most[joint.torque_unit] || 0, Math.abs(value)); };
+  for (let k = 0; joints.some(joint => !joint.effort) && k < 200; k++) {
     // steps of the roots of primes, which are evenly spread in all directions
     const some = {...positions};
     joints.forEach((joint, j) => { some[joint.name] = joint.low + (joint.high - joint.low) * ((k * Math.sqrt(j + 2)) % 1); });
     tree.setPositions(some);
     const found = gravity.torques();
-    for (const {name} of free) scales[name] = Math.max(scales[name], Math.abs(found[name]));
+    for (const joint of joints) count(joint, found[joint.name]);
   }
+  if (motion) for (const joint of joints) count(joint, motion.largest[joint.name]);
+  const scales = Object.fromEntries(joints.map(joint =>
+    [joint.name, joint.effort || Math.max(joint.least, most[joint.torque_unit])]));
 
   // --- joints -----------------------------------------------------------------------------------------------------
 

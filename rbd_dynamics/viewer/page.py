@@ -28,11 +28,11 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.shown import in_a_line
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.scene import MeshFinder, Scene, page_script, scene_of, scene_scripts
-from rbd_dynamics.scene.scene import matrix_rows
+from rbd_dynamics.scene.scene import NOT_FOUND, matrix_rows
 from rbd_dynamics.viewer.masses import ellipsoids_of, masses_of, sliders_of
 from rbd_dynamics.viewer.motion import motion_of
 
-LOOPS = "Sliders do not close the robot's loops."
+LOOPS = "Sliders do not close the robot's loops, and torques are those of the robot with its loops open."
 Array = NDArray[np.float64]
 HEIGHT = 640  # pixels of the page in a notebook
 
@@ -110,9 +110,9 @@ def show(
         posture = played.q[0]
     finder = MeshFinder(folders=meshes, near=near, packages=shares())
     findings = Findings()
-    shapes = None if described is None else shapes_of(described, findings)
+    shapes = None if described is None else shapes_of(described, findings, model.name)
     scene = scene_of(model, shapes, find=finder.find, q=posture.tolist())
-    scene = replace(scene, left_out=(*scene.left_out, *map(str, findings.errors)))
+    scene = replace(scene, left_out=(*scene.left_out, *map(str, findings)))
     bodies = scene.content["bodies"]
     moved = {body["joint"] for body in bodies if body["twist"] is not None}
     still = [k for k, body in enumerate(bodies) if body["twist"] is None]
@@ -182,7 +182,9 @@ def _note(model: Model, scene: Scene, loops: str) -> str:
     if scene.stand_ins:
         parts.append(f"Drawn as capsules, since their shapes are not at hand: {', '.join(scene.stand_ins)}.")
     if scene.left_out:
-        parts.append(f"Left out: {'; '.join(scene.left_out)}. Folders with meshes are given by --meshes, or meshes=.")
+        parts.append(f"Left out: {'; '.join(scene.left_out)}.")
+        if any(NOT_FOUND in reason for reason in scene.left_out):
+            parts.append("Folders with meshes are given by --meshes, or meshes=.")
     if scene.still:
         parts.append(f"Without a slider, since they move along no single screw: {', '.join(scene.still)}.")
     follow = [f"{body.joint.name} ({body.joint.mimic.leader})" for body in model.bodies if body.joint.mimic]

@@ -90,7 +90,7 @@ def random_pairs(one, other, count):
                 yield shapes, q, gap
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(7500, marks=wide)])
+@pytest.mark.parametrize("count", [90, pytest.param(7500, marks=wide)])
 @pytest.mark.parametrize(("one", "other"), DONE)
 def test_what_is_found_proves_itself(one, other, count):
     """The nearest touch is as near as coal says, and nearly always the direction proves it.

@@ -430,7 +430,7 @@ def test_a_ball_comes_to_rest_on_a_surface_of_ones_own():
 def test_requests_bring_them_along_and_files_name_them(model, tmp_path):
     """With the robot's prefix in all names of frames and joints, of every kind."""
     srv = pytest.importorskip("rbd_dynamics_interfaces.srv")
-    from rbd_dynamics.nodes.managed.description import Prefix
+    from rbd_dynamics.nodes.managed.description_text import Prefix
     from rbd_dynamics.nodes.server import constrained_services as services
     from rbd_dynamics.nodes.server.known_constraints import KnownConstraints
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from helpers.nodes.ros_nodes import needs_ros
 from helpers.paths import ROOT
+from helpers.wide import table, wide
 
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.cli import main
@@ -68,6 +69,7 @@ def done(tmp_path_factory):
 class TestDemo:
     pytestmark = needs_ros
 
+    @wide  # as the two below: two minutes of processor time; `make demo` runs it as well
     def test_feedforward_tracks_better_and_services_agree(self, done):
         folder, output = done
         assert processes_of(folder) == []
@@ -82,6 +84,7 @@ class TestDemo:
         for name in ("PD alone", "PD + gravity", "PD + feedforward", "planner", "draw a circle"):
             assert name in output
 
+    @wide
     def test_the_bag_has_the_whole_run(self, done):
         reader = pytest.importorskip("rosbags.highlevel").AnyReader
         with reader([done[0] / "bag"]) as bag:
@@ -94,7 +97,7 @@ class TestDemo:
         assert counts["/feedforward/joint_trajectory"] == 3
         assert counts["/joint_states"] > 1000 and counts["/feedforward/effort"] > 1000
 
-    @pytest.mark.wide
+    @wide
     def test_replay_finds_the_press_and_nothing_else(self, done):
         """Resets of the simulator and brakes are no contacts; the 10 N on the table are, until the end."""
         pytest.importorskip("rosbags")
@@ -110,7 +113,7 @@ class TestDemo:
         assert events and sum(event.end - event.start for event in events) > 3.0
         assert max(events[-1].peak.values()) > 1.0 and events[-1].end > found["pressing_bag"].duration - 0.2
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("number", table([signal.SIGINT, signal.SIGTERM], [signal.SIGINT]))
     def test_an_interrupted_demo_ends_its_nodes(self, tmp_path, number):
         demo = start(tmp_path)
         end = time.monotonic() + 60.0

@@ -90,6 +90,15 @@ def test_moveits_line_and_servos_topic_are_ours():
     assert topics[servo["command_out_topic"]].replace("/msg/", "/") == servo["command_out_type"]
 
 
+def test_yaml_of_the_page_is_that_of_the_examples():
+    """Line by line, but for what the page calls an alternative: feedforward in MoveIt's list in place of the proxy."""
+    of_examples = {line.strip() for path in FOLDER.glob("*.yaml") for line in path.read_text().splitlines()}
+    instead = {"controller_names: [feedforward]", "feedforward:", "action_ns: follow_joint_trajectory"}
+    blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.M | re.S)
+    lines = {line.partition("#")[0].strip() for block in blocks for line in block.splitlines()}
+    assert len(blocks) >= 4 and lines - of_examples - {""} == instead
+
+
 def test_launch_file_is_python_and_names_files_that_there_are():
     text = (FOLDER / "bringup.launch.py").read_text()
     ast.parse(text)

@@ -391,6 +391,35 @@ def test_shapes_of_the_file_that_was_read_are_written(ending, tmp_path):
     assert "tetra" not in TEXT[{"xml": "mjcf"}.get(ending, ending)](model, shapes=False)
 
 
+@pytest.mark.parametrize(
+    ("ending", "left"), [("urdf", {"box"}), ("sdf", {"box", "ellipsoid", "cone"}), ("xml", {"box", "ellipsoid"})]
+)
+def test_a_shape_that_a_format_has_no_word_for_is_told(ending, left, tmp_path):
+    sizes = {"ellipsoid": "<radii>0.1 0.2 0.3</radii>", "cone": "<radius>0.2</radius><length>0.5</length>"}
+    sizes |= {"box": "<size>1 2 3</size>", "plane": ""}
+    looks = "".join(
+        f"<visual name='{kind}'><pose>0.1 0.2 0.3 0 0.4 0</pose><geometry><{kind}>{size}</{kind}></geometry></visual>"
+        for kind, size in sizes.items()
+    )
+    joint = (
+        "<joint name='j' type='revolute'><parent>world</parent><child>a</child><axis><xyz>0 1 0</xyz></axis></joint>"
+    )
+    (tmp_path / "a.sdf").write_text(
+        f"<sdf version='1.11'><model name='m'><link name='a'>{looks}</link>{joint}</model></sdf>"
+    )
+    model, file = rbd.load(tmp_path / "a.sdf"), tmp_path / f"b.{ending}"
+    with pytest.warns(ModelWarning, match="shapes are left out: link 'a', visual 'plane': <plane>") as caught:
+        {"urdf": rbd.write_urdf, "sdf": rbd.write_sdf, "xml": rbd.write_mjcf}[ending](model, file)
+    assert caught[0].filename == __file__
+    said = " ".join(str(each.message) for each in caught)
+    assert {kind for kind in sizes if f"visual: {kind}" in said} == {"box", "ellipsoid", "cone"} - left
+    expected = [(kind, numbers) for kind, numbers in drawn(model)[0, "visual"] if kind in left]
+    again = drawn(rbd.load(file))[0, "visual"]
+    assert [kind for kind, _ in again] == [kind for kind, _ in expected]
+    for (_, numbers), (_, others) in zip(expected, again):
+        np.testing.assert_allclose(others, numbers, atol=1e-12)
+
+
 @pytest.mark.parametrize("ending", ["urdf", "sdf", "xml", "yaml"])
 def test_the_command_line_converts_from_each_format_to_each(ending, tmp_path, capsys):
     arm = rbd.ModelBuilder("arm")

@@ -59,6 +59,29 @@ def test_a_command_takes_arguments_and_packages(workspace, words, capsys):
     assert page.is_file()
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_replay_and_the_fleet_expand_a_xacro(workspace, count, capsys):
+    """With and without arguments: without, it took the text as it stands, a robot without mass."""
+    pytest.importorskip("rosbags")
+    from helpers.recorded.recordings import URDF, bag
+
+    path = workspace / "two.urdf.xacro"
+    arms = URDF.replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ')
+    arms = arms.replace('<link name="base"/>', '<xacro:arg name="mass" default="2.0"/><link name="base"/>')
+    path.write_text(arms.replace("'2.0'", "'$(arg mass)'"))
+    assert "$(arg mass)" in path.read_text()
+    bags = [str(bag(workspace / f"bag{k}", count=600, seed=k)) for k in range(count)]
+
+    def worst(*words):
+        main(["replay", *bags, "--urdf", str(path), *words, "--json", "--workers", "1"])
+        told = json.loads(capsys.readouterr().out)
+        joints = told["joints"] if count == 1 else [joint for r in told["robots"].values() for joint in r["joints"]]
+        return max(joint["nrmse"] for joint in joints)
+
+    assert worst() < 0.05
+    assert worst("mass:=3") > 0.1
+
+
 def test_an_argument_that_the_xacro_never_asks_for_is_said(workspace, capsys):
     path = workspace / "arm.urdf.xacro"
     given = {"packages": workspace, "arguments": {"mas": 3}}
@@ -82,6 +105,8 @@ def test_launch_files_take_packages(workspace):
     value = {name: default for name, (default, _) in launching.ARGUMENTS.items()}
     value |= {"xacro": str(workspace / "arm.urdf.xacro"), "xacro_args": "mass:=3", "packages": str(workspace)}
     assert rbd.load(launching.robot_description(value)).mass == 6.0
+    as_urdf = {**value, "urdf": value["xacro"], "xacro": ""}
+    assert rbd.load(launching.robot_description(as_urdf)).mass == 6.0
     with pytest.raises(RuntimeError, match="arm_description"):
         launching.robot_description({**value, "packages": ""})
 
@@ -105,6 +130,6 @@ def test_a_gross_inertia_is_taken_where_the_command_says_so(capsys):
     assert main(["info", file, "--given-inertias", "--json"]) == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["mass"] == 0.0798
-    assert "warning: link 'upper': these have inertias that no rigid body has" in told.err
+    assert "warning: link 'upper': has an inertia that no rigid body has" in told.err
     assert main(["check", file]) == 1
     assert main(["check", file, "--given-inertias"]) == 0

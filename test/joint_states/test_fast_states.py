@@ -15,7 +15,7 @@ JOINTS = 2
 
 def taken(q, v, period=0.01, continuous=(True, False)):
     """Of states in a row, the last answer."""
-    row = FastStates(continuous)
+    row = FastStates(continuous, np.full(JOINTS, 5.0))
     return [row.take(np.array(a), np.array(b), round(1e9 * period * k)) for k, (a, b) in enumerate(zip(q, v))]
 
 
@@ -45,3 +45,12 @@ def test_wrong_measurements_are_not_taken_for_motion():
     assert not any(taken(jumps, v)[16:])
     assert not any(taken(q, np.where(np.arange(30)[:, None] % 3, v, np.nan)))
     assert not any(taken(q, v, period=0.2))  # not in a row
+    assert not any(taken(still, still))  # it rests elsewhere
+
+
+def test_a_robot_that_was_fast_goes_on_as_it_slows_down():
+    t = 0.01 * np.arange(30)
+    v = np.stack([np.maximum(8.0 - 40.0 * t, 0.0), np.zeros(30)], axis=1)
+    q = np.stack([np.where(t < 0.2, 8.0 * t - 20.0 * t**2, 0.8), np.zeros(30)], axis=1)
+    assert all(taken(q, v)[3:])
+    assert not any(taken(q[8:], v[8:]))  # as slow as may be from the beginning

@@ -130,6 +130,27 @@ def test_of_two_publishers_in_turns_neither_is_believed_at_first(seen, halves):
     np.testing.assert_array_equal(r.q, robot)
 
 
+@pytest.mark.parametrize("seen", [False, True])
+def test_where_several_publish_states_must_agree_for_a_second(seen):
+    """The robot's own may be late: zeros that come alone meanwhile are not the robot's."""
+    r, robot = reader(), [1.9, -2.0, 20.0]
+    if seen:
+        assert found(r, robot, [0, 0, 0], 1000)
+    r.several_publishers = lambda: True
+    for k in range(90):
+        assert not read(r, [0, 0, 0], [0, 0, 0], 4000 + 10 * k)
+        assert r.doubted and not r.implausible
+    assert "for 1 s, as there are several publishers of them" in r.problem
+    if seen:
+        assert read(r, robot, [0, 0, 0], 4900)  # where it was
+    else:
+        assert not read(r, robot, [0, 0, 0], 4900) and r.implausible
+    r = reader()
+    r.several_publishers = lambda: True
+    come = [read(r, robot, [0, 0, 0], 4000 + 10 * k) for k in range(102)]
+    assert come.index(True) == 100
+
+
 def test_states_that_are_too_old_to_be_answered_contradict_zeros_all_the_same():
     """A busy machine delays the robot's states: those of another publisher are the only ones in time."""
     r, robot = reader(), [1.9, -2.0, 20.0]

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.checks.public_calls import SIMULATED, calls, equal, simulated, state, world
+from helpers.wide import table
 
 import rbd_dynamics as rbd
 from rbd_dynamics.collisions import CollisionSet
@@ -61,7 +62,7 @@ def check(call, states, rounds=ROUNDS):
     assert together(work) == []
 
 
-@pytest.mark.parametrize("call", CALLS, ids=str)
+@pytest.mark.parametrize("call", table(CALLS, lambda call: not call.option), ids=str)
 def test_four_threads_get_what_one_gets(call):
     if call.name.startswith("CollisionSet") and WORLD["shapes"] is None:
         pytest.skip("Coal is not installed")

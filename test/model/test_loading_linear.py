@@ -19,7 +19,7 @@ from rbd_dynamics.common.example_robots import robots
 from rbd_dynamics.model import load_urdf, model_from_dict, model_to_dict, preflight
 from rbd_dynamics.model.errors import ModelError
 from rbd_dynamics.model.inertia_felt import all_inertia_is_felt
-from rbd_dynamics.model.pivots import pivots
+from rbd_dynamics.model.mass_matrix_pivots import pivots
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.inertia import RigidInertia
 
@@ -104,7 +104,7 @@ def test_the_pivots_multiply_to_the_determinant_of_the_mass_matrix(seed, mimic, 
     model = random_tree(seed, n=6, mimic=mimic)
     q = model.random(seed)
     sizes = []
-    import rbd_dynamics.model.pivots as module
+    import rbd_dynamics.model.mass_matrix_pivots as module
 
     class Recording(module._Form):
         def _take_out(self, coupled, pivots):

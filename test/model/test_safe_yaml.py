@@ -16,7 +16,7 @@ from rbd_dynamics.common.safe_yaml import LARGE, SMALL, Bounds, YamlError, read_
 from rbd_dynamics.constraints import load_constraints
 from rbd_dynamics.model import ModelError, load_yaml
 from rbd_dynamics.replay.log import Log
-from rbd_dynamics.replay.reading.parts import parts_of
+from rbd_dynamics.replay.reading.recording_files import parts_of
 
 
 def laughs(entry: str) -> str:

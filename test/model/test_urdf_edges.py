@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
 import time
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +24,40 @@ from rbd_dynamics.model import Model, ModelError, ModelWarning, load_urdf, model
 from rbd_dynamics.model.urdf_reading.vocabulary import URDF
 
 FILES = Path(__file__).with_name("urdf_files")
+XSD = "{http://www.w3.org/2001/XMLSchema}"
+
+
+def specified(schema: Path) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Path and attribute, empty for an element, of all that urdfdom's schema has."""
+    root = ET.parse(schema).getroot()
+    types = {each.get("name", ""): each for each in root.iter(f"{XSD}complexType") if each.get("name")}
+    (robot,) = (each for each in root.iter(f"{XSD}element") if each.get("name") == "robot")
+    waiting = [(("robot",), robot)]
+    while waiting:
+        path, kind = waiting.pop()
+        yield path, ""
+        row = URDF.row(path)
+        if row is None or row.use not in ("used", "converted"):
+            continue
+        for each in kind.iter(f"{XSD}attribute"):
+            yield path, each.get("name", "")
+        for each in kind.iter(f"{XSD}element"):
+            name = each.get("name", "")
+            if each is not kind and name:
+                waiting.append(((*path, name), types.get(each.get("type", "").rpartition(":")[2], each)))
+
+
+def test_the_table_has_all_that_urdfdoms_schema_has():
+    """The schema is in urdfdom's sources, not in its Debian packages; trimesh has it, too."""
+    trimesh = importlib.util.find_spec("trimesh")
+    given = os.environ.get("URDF_SCHEMA") or (
+        Path(trimesh.origin).parent / "resources" / "schema" / "urdf.xsd" if trimesh and trimesh.origin else ""
+    )
+    if not given or not Path(given).is_file():
+        pytest.skip("no schema of URDF is installed (trimesh), and URDF_SCHEMA names none")
+    said = list(specified(Path(given)))
+    assert len(said) > 80
+    assert not [f"{'/'.join(path)} {name}" for path, name in said if URDF.row(path, name) is None]
 
 
 class Case(NamedTuple):
@@ -171,12 +207,56 @@ def test_a_quaternion_turns_as_in_pinocchio():
     np.testing.assert_allclose(Robot(ours).inverse_dynamics(q, v, a), pin.rnea(theirs, data, q, v, a), rtol=1e-13)
 
 
+#: what urdfdom 6 makes of each: the version, or what it holds against it
+NOT_KNOWN, NO_NUMBERS = "which is not known", "which is not two numbers and a dot"
+SAID_VERSIONS = {
+    **dict.fromkeys(("1.0", "1.00", "1.-0"), "1.0"),
+    **dict.fromkeys(("1.1", "1.01", "01.1", "1.001", "+1.1", " 1.1", "1. 1", "1.1."), "1.1"),
+    **dict.fromkeys(("1.2", "1.02"), "1.2"),
+    **dict.fromkeys(("1.3", "1.10", "2.0", "0.9", "1.99999999999999999999"), NOT_KNOWN),
+    **dict.fromkeys(
+        ("1", "1.", ".1", "1..1", "1.1.0", "1.1 ", "", "-1.0", "1.-1", "1.0~pre", "1,1", "v1.1"), NO_NUMBERS
+    ),
+    **dict.fromkeys(("0x1.1", "\xa01.1", "1.\u0661", "1_0.0"), NO_NUMBERS),
+}
+
+
+@pytest.mark.parametrize("said", SAID_VERSIONS)
+def test_a_version_is_read_as_urdfdom_reads_it(said):
+    """A quaternion counts from 1.1 on, a prismatic joint needs both ends of its range from 1.2 on."""
+    turned = '<origin quat_xyzw="0 0 0.8 0.6"/><limit lower="-1" effort="1" velocity="1"/>'
+    text = (
+        f'<robot name="r" version="{said}"><link name="a"/><link name="b"><inertial><mass value="1"/><inertia ixx="1" '
+        f'ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><joint name="j" type="prismatic">'
+        f'<parent link="a"/><child link="b"/>{turned}</joint></robot>'
+    )
+    expected = SAID_VERSIONS[said]
+    refused = {"1.2": "has no upper in <limit>"}.get(expected, expected if expected.startswith("which") else "")
+    if refused:
+        with pytest.raises(ModelError, match=refused):
+            load(text)
+    else:
+        warnings.simplefilter("ignore")
+        assert bool(load(text).bodies[0].placement.factors) == (expected == "1.1")
+    told = [finding.message for finding in check(text) if "is read as" in finding.message]
+    assert len(told) == (said not in ("1.0", "1.1", "1.2") and not expected.startswith("which"))
+    try:
+        import pinocchio as pin
+    except ImportError:
+        return
+    try:
+        turns = pin.buildModelFromXML(text).jointPlacements[1].rotation[1, 0] != 0.0
+    except ValueError:
+        turns = None
+    assert turns == (None if refused else expected == "1.1")
+
+
 def test_a_gross_inertia_counts_as_given_where_that_is_asked_for():
     pin = pytest.importorskip("pinocchio")
     from rbd_dynamics import Robot
 
     file = FILES / "gross_inertia.urdf"
-    with pytest.warns(ModelWarning, match=r"link 'upper': these have inertias .*, which count as given"):
+    with pytest.warns(ModelWarning, match="^link 'upper': has an inertia that no rigid body has, which counts as giv"):
         model = load(file, inertias="as_given", strict=True)
     theirs = pin.buildModelFromUrdf(str(file))
     q, zero = np.array([0.2]), np.zeros(1)
@@ -185,6 +265,12 @@ def test_a_gross_inertia_counts_as_given_where_that_is_asked_for():
     assert [finding.severity for finding in check(file, inertias="as_given")] == ["warning", "warning"]
     with pytest.warns(ModelWarning, match="link 'upper'"):
         load(FILES / "negative_moment.urdf", inertias="as_given")
+    inertia = re.search("<inertial>.*?</inertial>", file.read_text(), re.DOTALL)
+    assert inertia is not None
+    links = "".join(f'<link name="{name}">{inertia[0]}</link>' for name in "ab")
+    joint = '<joint name="j" type="prismatic"><parent link="a"/><child link="b"/><limit lower="0" upper="1"/></joint>'
+    with pytest.warns(ModelWarning, match="^link 'a', link 'b': have inertias that no rigid body has, which count as"):
+        load(f'<robot name="two">{links}{joint}</robot>', base="floating", inertias="as_given")
     with pytest.raises(ModelError, match="mass matrix is not positive definite"):
         load(FILES / "negative_about_the_axis.urdf", inertias="as_given")
     with pytest.raises(ModelError, match="inertias 'any' is neither 'checked' nor 'as_given'"):

@@ -238,6 +238,8 @@ def test_a_robot_of_example_robot_data_goes_by_its_name(capsys):
     assert info["nv"] == 8 and mimics["panda_finger_joint2"]["leader"] == "panda_finger_joint1"
     assert main(["info", "pnada"]) == 2
     assert f"robots of {PACKAGE}; did you mean 'panda'" in capsys.readouterr().err
+    assert main(["info", "ur55"]) == 2  # ur5 is the file ur5_robot
+    assert f"robots of {PACKAGE}; did you mean 'ur5'?" in capsys.readouterr().err
     assert main(["info", "zzzz"]) == 2
     assert capsys.readouterr().err.endswith(f"robots of {PACKAGE}\n")
 

@@ -73,6 +73,34 @@ def test_what_is_done_beside_has_its_name_before_its_lines_and_its_error_is_rais
     assert sorted(capsys.readouterr().out.splitlines()) == ["   all", "   packages: half"]
 
 
+def test_on_a_terminal_progress_is_one_line(setup, capsys, monkeypatch, tmp_path):
+    """Steps and how long they took stay; of what a command says the last, also of two at the same time."""
+    monkeypatch.setattr(setup, "STAMPS", tmp_path)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+
+    def work():
+        for k in range(3):
+            setup.Screen().say(f"{k} of 3 packages")
+        setup.terminal.show("beside: ", "half")
+
+    setup.step("packages", "key", "packages", work)
+    shown = [line.rsplit("\r\033[K", 1)[-1] for line in capsys.readouterr().out.split("\n")]
+    assert shown == ["== packages", "   0 s", "   beside: half"]
+
+
+def test_the_set_up_ends_with_what_to_do_next(setup):
+    """Commands and pages that there are; only where nothing comes after it, as `make demo` does."""
+    from rbd_dynamics.cli.program import make_parser
+
+    commands = [line[2:34].split() for line in setup.NEXT.splitlines()[1:]]
+    assert [words[0] for words in commands] == [".", "rbd_dynamics", "make", "docs/first_torques.md"]
+    make_parser().parse_args(commands[1][1:])
+    assert (ROOT / commands[0][1]).is_file() and (ROOT / commands[3][0]).is_file()
+    for goals, ends in {"setup": True, "demo": False, "test": False}.items():
+        told = subprocess.run(["make", "-n", goals], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        assert ("setup_environment.py --next" in told) == ends
+
+
 def test_what_is_done_is_what_has_changed_since(setup, tmp_path, monkeypatch):
     done = []
 

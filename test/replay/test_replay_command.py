@@ -13,7 +13,7 @@ from helpers.recorded.recordings import URDF, bag, messages
 
 from rbd_dynamics.cli import main
 from rbd_dynamics.common.page import number
-from rbd_dynamics.replay.questions.parts import estimate_cell
+from rbd_dynamics.replay.questions.estimates import estimate_cell
 
 pytestmark = needs_rosbags
 

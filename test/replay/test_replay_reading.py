@@ -199,6 +199,20 @@ def test_of_a_file_that_is_cut_off_the_beginning_is_read(tmp_path, kind, share):
     assert any(path.name in text for text in log.remarks)
 
 
+def test_where_damage_leaves_nothing_the_error_says_so(tmp_path):
+    """A .db3 of which two per cent are there, and a description in a part that is missing."""
+    path = write_ros2(tmp_path / "bag", Content({"/joint_states": motion(6000)}))
+    cut(next(path.glob("*.db3")), 0.02)
+    with pytest.raises(RecordingError, match=r"no joint states \(bag.db3 is damaged .* cut off at 2 % of its length\)"):
+        Recording(path).choose_topic()
+    path = write_split(tmp_path / "split", Content({"/joint_states": MOTION}, {"/robot_description": "<robot/>"}))
+    (path / "split_0.db3").unlink()
+    (path / "split_2.db3").unlink()  # with the description
+    recording = Recording(path)
+    assert recording.robot_description() is None
+    assert recording.damage.count("which metadata.yaml lists, is missing") == 2
+
+
 def test_what_follows_the_compressed_data_is_damage(tmp_path):
     path, log = tmp_path / "part.mcap.zstd", Log()
     path.write_bytes(2 * zstd().compress(b"as it was") + b"no frame")
@@ -337,6 +351,20 @@ def test_a_folder_without_metadata_is_read_in_the_order_of_its_parts(tmp_path):
     found, log = read(path)
     check(found, MOTION)
     assert log.remarks == ["bag has no readable metadata.yaml: its files are taken by their names"]
+
+
+@pytest.mark.parametrize(
+    ("gone", "left"), [((0,), 3), ((0, 2), 2), ((0, 1, 2), 1)], ids=["the first", "two", "all but the last"]
+)
+def test_parts_that_are_missing_are_named_without_metadata(tmp_path, gone, left):
+    path = write_split(tmp_path / "bag", Content({"/joint_states": MOTION}), parts=4)
+    (path / "metadata.yaml").unlink()
+    for k in gone:
+        (path / f"bag_{k}.db3").unlink()
+    found, log = read(path)
+    assert len(found) == left * len(MOTION) // 4
+    assert log.remarks[1] == f"by the names of the others, parts are missing: {', '.join(f'bag_{k}.db3' for k in gone)}"
+    assert log.events["damaged parts"] == len(gone)
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "nonsense"])

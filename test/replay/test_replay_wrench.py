@@ -67,6 +67,14 @@ def test_samples_tell_the_wrench_that_pushes_the_tool(tmp_path):
         np.testing.assert_allclose(high - low, 4.0 * deviation[:, axis], atol=band["y"]["step"] + band["upTo"]["step"])
 
 
+def test_a_wrench_at_what_is_fixed_to_the_world_is_refused(tmp_path):
+    """It would move nothing, and torques tell nothing of it; so it is where nothing is written."""
+    robot = Robot(load_urdf(FILES["ur5_robot"]))
+    questions = Questions(friction=False, diagnosis=False, wrench_frame="base")
+    with pytest.raises(ValueError, match="wrench frame 'base' is fixed to the world: it does not move"):
+        analyse(tmp_path / "nothing", robot, questions=questions)
+
+
 def test_an_unknown_frame_is_refused_before_the_recording_is_read(tmp_path):
     with pytest.raises(KeyError, match="tool0"):
         Outputs(tmp_path / "out", ("csv",), load_urdf(FILES["ur5_robot"]), None, wrench_frame="tool9")

@@ -283,8 +283,8 @@ def test_what_has_no_limit_is_scaled_to_the_robot():
     small.add_body("slide", "turn", rbd.joints.Prismatic((1, 0, 0)), placement=(0.0, 0.0, 0.05), **own)
     turn, slide = constants(rbd.show(small.build()))["joints"]
     weight, reach = 0.2 * 9.81, 0.07
-    assert turn["least"] == pytest.approx(1e-3 * weight * reach)
-    assert slide["least"] == pytest.approx(1e-3 * weight)
+    assert turn["least"] == pytest.approx(0.05 * weight * reach)
+    assert slide["least"] == pytest.approx(0.05 * weight)
     assert (slide["low"], slide["high"]) == (pytest.approx(-reach), pytest.approx(reach))
 
 
@@ -350,6 +350,58 @@ def test_an_mjcf_is_drawn_with_its_geoms_and_meshes(tmp_path):
     expected = np.array([[0, 0, 0], [0.3, 0, 0], [0, 0.3, 0], [0, 0, 0.3]]) + [0.3, 0, 0]
     distances = np.linalg.norm(corners[:, None] - expected[None], axis=-1)
     assert distances.min(axis=0).max() < 1e-6
+
+
+KINDS_OF_SDF = """<sdf version="1.11"><model name="m"><link name="l"><inertial><mass>1</mass></inertial>
+<visual name="e"><geometry><ellipsoid><radii>0.1 0.2 0.3</radii></ellipsoid></geometry></visual>
+<visual name="c"><geometry><cone><radius>0.2</radius><length>0.5</length></cone></geometry></visual>
+<visual name="n"><geometry><empty/></geometry></visual>
+<visual name="p"><geometry><plane><normal>0 0 1</normal></plane></geometry></visual></link></model></sdf>"""
+KINDS_OF_MJCF = """<mujoco><asset><mesh name="tetra" vertex="0 0 0  0.3 0 0  0 0.3 0  0 0 0.3"/>
+<hfield name="hills" nrow="2" ncol="2" size="1 1 0.1 0.1"/></asset><worldbody>
+<geom name="floor" type="plane" size="0 0 1"/><geom type="hfield" hfield="hills"/>
+<body name="b"><freejoint/><geom type="ellipsoid" size="0.1 0.2 0.3"/>
+<geom type="sdf" mesh="tetra"/></body></worldbody></mujoco>"""
+KINDS_OF_URDF = SPHERE.replace("<sphere radius='0.1'/>", "<plane normal='0 0 1'/>")
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn", "left_out"),
+    [
+        (KINDS_OF_SDF, {"ellipsoid": [0.1, 0.2, 0.3], "cone": [0.2, 0.5]}, ["link 'l', visual 'p': <plane>"]),
+        (
+            KINDS_OF_MJCF,
+            {"ellipsoid": [0.1, 0.2, 0.3], "mesh": [1.0, 1.0, 1.0]},
+            ["body 'world', geom 'floor': a plane", "body 'world', geom '1': a height field"],
+        ),
+        (KINDS_OF_URDF, None, ["link 'ball', visual: <plane>"]),
+    ],
+)
+def test_each_kind_of_shape_is_drawn_or_told(text, drawn, left_out, tmp_path, capsys):
+    if text is KINDS_OF_MJCF:
+        pytest.importorskip("mujoco")
+    page = rbd.show(text)
+    assert page.scene.left_out == tuple(left_out)
+    assert drawn is None or {shape["kind"]: shape["size"] for shape in page.scene.content["shapes"]} == drawn
+    assert "Folders with meshes" not in page.html
+    (tmp_path / "robot").write_text(text)
+    assert main(["show", str(tmp_path / "robot"), "-o", str(tmp_path / "robot.html")]) == 0
+    assert re.findall("not drawn: (.*)", capsys.readouterr().err) == left_out
+
+
+def test_of_several_models_the_shapes_of_the_chosen_one_are_drawn_and_written(tmp_path):
+    model = (
+        '<model name="{0}"><link name="l"><inertial><mass>1</mass></inertial><visual name="v"><geometry><sphere>'
+        '<radius>{1}</radius></sphere></geometry></visual></link><joint name="j" type="revolute"><parent>world</parent>'
+        "<child>l</child><axis><xyz>0 1 0</xyz></axis></joint></model>"
+    )
+    both = model.format("a", 0.1) + model.format("b", 0.2)
+    (tmp_path / "world.sdf").write_text(f'<sdf version="1.9"><world name="w">{both}</world></sdf>')
+    for name, radius in (("a", 0.1), ("b", 0.2)):
+        chosen = rbd.load(tmp_path / "world.sdf", model=name)
+        page = rbd.show(chosen)
+        assert [shape["size"] for shape in page.scene.content["shapes"]] == [[radius]] and page.scene.left_out == ()
+        assert f"<radius>{radius}</radius>" in rbd.model_to_sdf(chosen)
 
 
 def test_names_cannot_break_out_of_the_page():
@@ -436,6 +488,21 @@ def test_sliders_move_the_robot_and_the_bars(pages, browser):
     browser.run("document.querySelector('.reset').click()")
     assert browser.run("page.positions.shoulder") == 0.3
     assert browser.complaints == [] and browser.requests == [pages["arm"].as_uri()]
+
+
+@needs_browser
+def test_the_bar_of_a_light_joint_without_a_limit_is_short_beside_a_heavy_one(tmp_path, browser):
+    """Both turn about y, at 0; of the second one gravity asks a thousandth."""
+    builder = rbd.ModelBuilder("two")
+    builder.add_body("heavy", None, Revolute((0, 1, 0)), mass=1.0, com=(1.0, 0.0, 0.0), inertia=np.eye(3))
+    builder.add_body("light", "heavy", Revolute((0, 1, 0)), mass=0.001, com=(1.0, 0.0, 0.0), inertia=1e-3 * np.eye(3))
+    rbd.show(builder.build()).save(tmp_path / "two.html")
+    browser.open(tmp_path / "two.html")
+    heavy, light = browser.run(
+        "[...document.querySelectorAll('.bars .gravity')].map(one => parseFloat(one.style.width))"
+    )
+    assert 48.0 < heavy <= 50.0
+    assert light == pytest.approx(heavy * 0.001 / 1.001, rel=1e-3)
 
 
 PIXELS = (

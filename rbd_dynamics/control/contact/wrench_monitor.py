@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.contact.frame_wrench import FrameWrench, frame_wrench
+from rbd_dynamics.model.tip import tip_of
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -28,11 +29,11 @@ class WrenchMonitor:
         frame: name of a link or joint.
         counts: joints (nv,) whose torques are used; default: all.
 
-    Raises KeyError for an unknown frame, with near matches.
+    Raises KeyError for an unknown frame, with near matches, ValueError for one that is fixed to the world.
     """
 
     def __init__(self, robot: Robot, frame: str, *, counts: Mask | None = None) -> None:
-        self.frame = robot.model.frame(frame).name
+        self.frame = tip_of(robot.model, robot.model.frame(frame).name, "wrench frame")
         self._robot, nv = robot, robot.model.nv
         self._counts = np.ones(nv, dtype=bool) if counts is None else counts
         robot.jacobian(robot.model.start_position(), self.frame)  # the first call, out of the way

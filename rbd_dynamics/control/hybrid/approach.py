@@ -55,6 +55,8 @@ class Approach:
         fastest: m/s, whatever the limits allow.
         damping: normal_damping of the controller, 1/s.
         ramp: s, in which the speed is reached.
+        zero (m): what the sensor reads in free motion, where that is known: a tool that has bounced may touch again
+            before the approach begins. Otherwise it is what the sensor reads at first.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Approach:
         *,
         fastest: float = np.inf,
         ramp: float = RAMP,
+        zero: Array | None = None,
     ) -> None:
         self.rows, self.limits, self.fastest, self._ramp, self._inertia = rows, limits, fastest, ramp, inertia
         self.stiffness = np.where(rows, inertia, 0.0) * (0.25 * damping * damping)  # N/m
@@ -76,8 +79,10 @@ class Approach:
         self.push = np.clip(np.where(rows, push, 0.0), -most, most)
         self.velocity = np.zeros(len(rows))
         self.free = False  # whether it is known that the tool touched nothing
-        self._zero = np.where(rows, measured, 0.0)  # of the reading, as it drifts
-        self._begin, self._first, self._recent = h.copy(), self._zero.copy(), self._zero.copy()
+        self._zero_known = zero is not None
+        first = np.where(rows, measured, 0.0)
+        self._zero = first.copy() if zero is None else np.where(rows, zero, 0.0)  # of the reading, as it drifts
+        self._begin, self._first, self._recent = h.copy(), first, first.copy()
         self._first_push = self.push.copy()
         self._before = [self._zero.copy(), self._zero.copy()]
         self._pushes = [self.push.copy(), self.push.copy()]
@@ -165,7 +170,7 @@ class Approach:
         self._below = self._below + dt if pulled and self.unfelt else 0.0
         self._count += 1
         average = 1.0 / self._count
-        if self._time < SETTLED:
+        if self._time < SETTLED and not self._zero_known:
             self._zero += average * (reading - self._zero)
         elif not self._slow:  # what stands may stand against something
             most = DRIFT * limits.contact_force * dt

@@ -19,6 +19,7 @@ from rbd_dynamics.control.hybrid.approach import Approach, fastest_approach
 from rbd_dynamics.control.hybrid.checks import HybridChecks, one_sided
 from rbd_dynamics.control.hybrid.contact_sense import ContactSense
 from rbd_dynamics.control.hybrid.contact_watch import ContactWatch, GivingWay
+from rbd_dynamics.control.hybrid.continuous_angles import ContinuousAngles
 from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
 from rbd_dynamics.control.hybrid.governor import TaskGovernor
 from rbd_dynamics.control.hybrid.hold import FreeMotion, inertia_of
@@ -27,7 +28,6 @@ from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 from rbd_dynamics.control.hybrid.push import Push
 from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift, pressed_by_joints
-from rbd_dynamics.control.hybrid.turns import Turns
 from rbd_dynamics.control.safety.softening import Softening
 
 Array = NDArray[np.float64]
@@ -70,7 +70,7 @@ class Pressing:
         self.checks = HybridChecks(controller, self.unilateral)
         self.letting_go, self._friction = LettingGo(nv), HeldByFriction()
         self.drift = SensorDrift(partial(pressed_by_joints, controller), self.unilateral)
-        self.turns = Turns(controller)
+        self.turns = ContinuousAngles(controller)
         self._approach: Approach | None = None
         self._came: Approach | None = None  # the approach by which contact was made
         self._again = False  # the approach is one back to a contact that was lost
@@ -321,7 +321,7 @@ class Pressing:
         slow = 0.5 * min(limits.approach_speed, limits.normal_speed or limits.approach_speed)
         self._approach = Approach(
             self.unilateral, inertia, self._push.lacking, out.h, measured, controller.gains.normal_damping,
-            replace(limits, approach_speed=slow), ramp=0.0,
+            replace(limits, approach_speed=slow), ramp=0.0, zero=self.offset,
         )  # fmt: skip
         if sudden:  # the task stays where it is: what friction had held back does not fling the tool ahead
             self.governor.begin(q, out.theta)

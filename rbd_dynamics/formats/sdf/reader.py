@@ -67,10 +67,10 @@ class WrittenLink(NamedTuple):
 
 
 def read_links(
-    source: Source, root: ET.Element, packages: Mapping[str, Path], findings: Findings
+    source: Source, root: ET.Element, packages: Mapping[str, Path], findings: Findings, model: str | None = None
 ) -> tuple[FrameGraph, dict[str, WrittenLink]]:
-    """The frames of a file with one model, and its links by their whole names. Raises ModelError."""
-    found = chosen(source, plain(root), None, lambda include: included(source, include, packages), findings)
+    """The frames of a file, and its links by their whole names; model: as for `read_sdf`. Raises ModelError."""
+    found = chosen(source, plain(root), model, lambda include: included(source, include, packages), findings)
     reading = _Reading(packages, findings)
     reading.read_chosen(source, found)
     return reading.frames, reading.written

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 import xml.etree.ElementTree as ET
 
 from rbd_dynamics.common.excerpt import excerpt
@@ -18,18 +19,33 @@ QUATERNION_TOLERANCE = 1e-2
 #: said of a joint without a range
 STAYS = "it cannot move"
 _SINCE_1_2 = ("acceleration", "deceleration", "jerk")
+#: of strtol: white space, a sign, digits; minus for zero alone
+_NUMBER = re.compile(r"[ \t\n\v\f\r]*(?:\+|-(?=0+$))?([0-9]+)")
 _QUATERNION, _MAGNITUDE = Number(4), Number(infinite=True)
 
 
 def version_of(robot: ET.Element, findings: Findings) -> str:
-    """The version that a <robot> says it has, 1.0 where it says none; the newest, with an error, for one not known."""
-    version = robot.get("version", VERSIONS[0])
-    if version in VERSIONS:
-        return version
-    findings.error(
-        "robot", f"has the version {excerpt(version)} of URDF, which is not known", f"known: {', '.join(VERSIONS)}"
-    )
-    return VERSIONS[-1]
+    """The version that a <robot> says it has, as in `VERSIONS`; 1.0 where it says none.
+
+    Numbers are read as urdfdom reads them: "1.01" is 1.1, "1" and "1.1.0" are errors. The newest, with an error, for
+    one that is not known.
+    """
+    said = robot.get("version")
+    if said is None:
+        return VERSIONS[0]
+    parts = said.removesuffix(".").split(".")
+    found = [_NUMBER.fullmatch(part) for part in parts]
+    known = f"known: {', '.join(VERSIONS)}"
+    if len(parts) != 2 or not all(found):
+        findings.error("robot", f"has the version {excerpt(said)} of URDF, which is not two numbers and a dot", known)
+        return VERSIONS[-1]
+    version = ".".join(number[1].lstrip("0") or "0" for number in found if number is not None)
+    if version not in VERSIONS:
+        findings.error("robot", f"has the version {excerpt(said)} of URDF, which is not known", known)
+        return VERSIONS[-1]
+    if version != said:
+        findings.note("robot", f"has the version {excerpt(said)} of URDF, which is read as {version}")
+    return version
 
 
 LEAST_NORM = 1e-6  # of a quaternion: below, rounding would choose the rotation

@@ -89,7 +89,8 @@ URDF = Vocabulary(
         *_inner("actuator/rotor_inertia|rotorInertia|motorInertia|drake:rotor_inertia", "value", "converted",
                 note="times the square of the ratio"),
         *_inner("transmission|actuator|joint/gear_ratio|mechanicalReduction|drake:gear_ratio", "value", "converted"),
-        *_rows("transmission/leftActuator|rightActuator|flexJoint|rollJoint|gap_joint|passive_joint", "", "aside",
+        *_rows("transmission/leftActuator|rightActuator|flexJoint|rollJoint|gap_joint|passive_joint"
+               "|use_simulated_gripper_joint", "", "aside",
                note="couplings of PR2"),
         *_rows("transmission|actuator/*", "", "aside", note="hardware, controllers and couplings"),
         *_rows("transmission/joint/*", "", "aside", note="hardware and controllers"),

@@ -16,7 +16,7 @@ from rbd_dynamics.compiler import cache
 from rbd_dynamics.compiler.cached_only import NotCached, cached_only
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.building.build_process import BuildProcess, Work
-from rbd_dynamics.nodes.managed.description import BuildError, P, Progress, built, engine_for
+from rbd_dynamics.nodes.managed.description_text import BuildError, P, Progress, built, engine_for
 from rbd_dynamics.nodes.process.stopping import stop_requested
 
 E = TypeVar("E")

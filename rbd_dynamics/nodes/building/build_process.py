@@ -24,7 +24,7 @@ from typing import IO, Any, Generic, TypeVar
 from rbd_dynamics import __version__
 from rbd_dynamics.compiler import cache
 from rbd_dynamics.model.model import Body, Frame, Model
-from rbd_dynamics.nodes.managed.description import BuildError, P, Progress
+from rbd_dynamics.nodes.managed.description_text import BuildError, P, Progress
 from rbd_dynamics.nodes.process.child import started
 
 E = TypeVar("E")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Generic
 
 from rbd_dynamics.nodes.building.build import Build
-from rbd_dynamics.nodes.managed.description import P
+from rbd_dynamics.nodes.managed.description_text import P
 from rbd_dynamics.nodes.managed.engines import E
 
 

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from rbd_dynamics.compiler import notice
 from rbd_dynamics.nodes.building.build_process import Work, parts_of
-from rbd_dynamics.nodes.managed.description import BuildError, built
+from rbd_dynamics.nodes.managed.description_text import BuildError, built
 
 LEAST_MEMORY = 1 << 31  # bytes: what it may have on a small machine
 _PR_SET_PDEATHSIG = 1

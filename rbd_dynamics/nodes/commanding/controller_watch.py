@@ -12,7 +12,7 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
 from rclpy.node import Node
 
-from rbd_dynamics.nodes.managed.description import BuildError
+from rbd_dynamics.nodes.managed.description_text import BuildError
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import LATCHED

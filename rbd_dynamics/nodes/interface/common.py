@@ -20,7 +20,10 @@ Base = Literal["fixed", "floating"]
 class CommonParameters(ParameterSet):
     """Parameters of every node."""
 
-    robot_description: str = parameter("", "URDF of the robot. Empty: from the topic robot_description", dynamic=True)
+    robot_description: str = parameter(
+        "", "URDF or SDF of the robot. Empty: from the topic robot_description", dynamic=True
+    )
+    model: str = parameter("", "Name of the model, of an SDF with several. Empty: the only one with joints")
     largest_description: int = parameter(
         30_000_000, "A larger robot_description (bytes) is refused unread", minimum=1, dynamic=True
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from std_srvs.srv import Trigger
 
-from rbd_dynamics.nodes.managed.description import Doubt
+from rbd_dynamics.nodes.managed.description_text import Doubt
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import POLL_PERIOD, ManagedNode
 from rbd_dynamics.nodes.managed.part import Part

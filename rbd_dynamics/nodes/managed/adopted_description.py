@@ -13,7 +13,7 @@ from std_msgs.msg import String
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.building.build import Build
 from rbd_dynamics.nodes.building.build_queue import BuildQueue
-from rbd_dynamics.nodes.managed.description import BuildError, Doubt, P, Progress, message_of
+from rbd_dynamics.nodes.managed.description_text import BuildError, Doubt, P, Progress, message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.engines import E
 from rbd_dynamics.nodes.managed.entities import Entities

@@ -12,7 +12,7 @@ from rbd_dynamics.control.motion.desired_motion import DesiredMotion
 from rbd_dynamics.control.safety.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes.managed.description import Prefix
+from rbd_dynamics.nodes.managed.description_text import Prefix
 from rbd_dynamics.robot import Robot
 
 

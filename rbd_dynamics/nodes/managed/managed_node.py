@@ -19,7 +19,7 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.managed.adopted_description import AdoptedDescription
 from rbd_dynamics.nodes.managed.answering import answer_always
-from rbd_dynamics.nodes.managed.description import BuildError, P, Progress, message_of
+from rbd_dynamics.nodes.managed.description_text import BuildError, P, Progress, message_of
 from rbd_dynamics.nodes.managed.diagnostics import Diagnostics, Status
 from rbd_dynamics.nodes.managed.engines import E
 from rbd_dynamics.nodes.managed.entities import Entities

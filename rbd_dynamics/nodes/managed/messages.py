@@ -10,6 +10,7 @@ import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Pose
 from numpy.typing import NDArray
+from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from trajectory_msgs.msg import JointTrajectory
 
@@ -46,6 +47,12 @@ def plausibility_of(joints: Sequence[Joint], names: Sequence[str], factor: float
     """Bounds on measured states by the limits of a model's joints, which messages call by these names."""
     limits = [(each.limits.lower, each.limits.upper, each.limits.velocity) for each in joints]
     return Plausibility(names, limits, [each.kind.name == "continuous" for each in joints], factor=factor)
+
+
+def several_publish(node: Node, topic: str) -> bool:
+    """Whether several nodes publish a topic, as this node calls it."""
+    found = node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
+    return len({(each.node_namespace, each.node_name) for each in found}) > 1
 
 
 def queue_of(kind: type) -> QoSProfile:

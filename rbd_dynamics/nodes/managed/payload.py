@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.model.model import WORLD
 from rbd_dynamics.model.payload import Payload
-from rbd_dynamics.nodes.managed.description import Prefix, message_of
+from rbd_dynamics.nodes.managed.description_text import Prefix, message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.engines import E
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode

@@ -15,7 +15,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from rbd_dynamics.nodes.interface import Interface, parameters
 from rbd_dynamics.nodes.managed.adopted_description import AdoptedDescription
-from rbd_dynamics.nodes.managed.description import P, check_text, check_whole_text, message_of
+from rbd_dynamics.nodes.managed.description_text import P, check_text, check_whole_text, message_of
 from rbd_dynamics.nodes.managed.engines import E
 from rbd_dynamics.nodes.wire.rclpy_private import given_parameters
 

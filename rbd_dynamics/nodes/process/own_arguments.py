@@ -47,18 +47,18 @@ class OwnArguments:
     def for_ros(self, texts: Collection[str]) -> list[str]:
         """Arguments that rcl reads as they are meant. texts: names of the parameters that are texts.
 
-        The robot's file becomes the parameter robot_description. Raises ValueError for one that is no URDF.
+        The robot's file becomes the parameter robot_description. Raises ValueError for what is neither URDF nor SDF.
         """
         result = list(self._ros)
         for k in range(1, len(result)):
             if result[k - 1] in PARAMETER:
                 result[k] = _as_text(result[k], texts)
         if self.urdf is not None:
-            from rbd_dynamics.formats.load import urdf_text
+            from rbd_dynamics.formats.load import node_text
 
-            text = urdf_text(self.urdf, packages=self.packages, arguments=self.xacro)
+            text = node_text(self.urdf, packages=self.packages, arguments=self.xacro)
             if text is None:
-                raise ValueError(f"--urdf {excerpt(self.urdf)} is not a URDF, which is what nodes read")
+                raise ValueError(f"--urdf {excerpt(self.urdf)} is neither URDF nor SDF, which are what nodes read")
             result += [BEGIN, PARAMETER[0], f"{DESCRIPTION}:={json.dumps(text, ensure_ascii=False)}"]
         return result
 

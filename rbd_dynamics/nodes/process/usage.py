@@ -21,8 +21,8 @@ ROS_ARGUMENTS = (
 #: in place of parameter and topic robot_description
 URDF_ARGUMENT = (
     "--urdf FILE",
-    "the robot: a URDF or xacro file, or the name of a robot of example-robot-data; NAME:=VALUE after a xacro are its "
-    "arguments, and --packages DIR is where its packages are, at any depth, beside those of ROS; may be repeated",
+    "the robot: a URDF, xacro or SDF file, or the name of a robot of example-robot-data; NAME:=VALUE after a xacro are "
+    "its arguments, and --packages DIR is where its packages are, at any depth, beside those of ROS; may be repeated",
 )
 
 

@@ -21,7 +21,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from rbd_dynamics.control.motion.trajectory import TrajectoryError, UnknownJointError
 from rbd_dynamics.nodes.interface.trajectory_proxy import TrajectoryProxyParameters
-from rbd_dynamics.nodes.managed.description import message_of
+from rbd_dynamics.nodes.managed.description_text import message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import nanoseconds

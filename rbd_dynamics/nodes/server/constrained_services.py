@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.constraints.results import nothing_lacks
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes.managed.description import Prefix
+from rbd_dynamics.nodes.managed.description_text import Prefix
 from rbd_dynamics.nodes.managed.messages import flat
 from rbd_dynamics.nodes.server.known_constraints import KnownConstraints
 from rbd_dynamics.nodes.server.samples import MovingRequest

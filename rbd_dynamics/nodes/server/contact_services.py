@@ -13,7 +13,7 @@ from rbd_dynamics.constraints.results import no_motion, nothing_lacks
 from rbd_dynamics.contacts import ContactResiduals
 from rbd_dynamics.contacts.dynamics import TOUCHING
 from rbd_dynamics.model.model import Model
-from rbd_dynamics.nodes.managed.description import Prefix
+from rbd_dynamics.nodes.managed.description_text import Prefix
 from rbd_dynamics.nodes.managed.messages import flat
 from rbd_dynamics.nodes.server.known_contacts import KnownContacts
 from rbd_dynamics.nodes.server.samples import MovingRequest

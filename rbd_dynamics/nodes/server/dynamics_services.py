@@ -13,7 +13,7 @@ from rbd_dynamics.control.terms import inverse_dynamics_terms
 from rbd_dynamics.nodes.managed.messages import flat
 from rbd_dynamics.nodes.server.held_joints import held_positions
 from rbd_dynamics.nodes.server.samples import Layout, wrenches
-from rbd_dynamics.nodes.server.server_engine import Engine
+from rbd_dynamics.nodes.server.server_engine import ServerEngine
 
 if TYPE_CHECKING:
     from rbd_dynamics_interfaces import srv
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 def inverse_dynamics(
-    engine: Engine, request: srv.InverseDynamics.Request, response: srv.InverseDynamics.Response
+    engine: ServerEngine, request: srv.InverseDynamics.Request, response: srv.InverseDynamics.Response
 ) -> None:
     def held(moving: Sequence[str]) -> Array:
         return held_positions(
@@ -40,7 +40,7 @@ def inverse_dynamics(
 
 
 def forward_dynamics(
-    engine: Engine, request: srv.ForwardDynamics.Request, response: srv.ForwardDynamics.Response
+    engine: ServerEngine, request: srv.ForwardDynamics.Request, response: srv.ForwardDynamics.Response
 ) -> None:
     layout = Layout(engine.model, request.joint_names, engine.prefix)
     q = layout.positions(request.positions)
@@ -51,7 +51,9 @@ def forward_dynamics(
     response.joint_names = layout.names
 
 
-def hybrid_dynamics(engine: Engine, request: srv.HybridDynamics.Request, response: srv.HybridDynamics.Response) -> None:
+def hybrid_dynamics(
+    engine: ServerEngine, request: srv.HybridDynamics.Request, response: srv.HybridDynamics.Response
+) -> None:
     layout = Layout(engine.model, request.joint_names, engine.prefix)
     q = layout.positions(request.positions)
     v = layout.per_freedom("velocities", request.velocities, len(q))
@@ -64,7 +66,9 @@ def hybrid_dynamics(engine: Engine, request: srv.HybridDynamics.Request, respons
     response.joint_names = layout.names
 
 
-def dynamics_terms(engine: Engine, request: srv.DynamicsTerms.Request, response: srv.DynamicsTerms.Response) -> None:
+def dynamics_terms(
+    engine: ServerEngine, request: srv.DynamicsTerms.Request, response: srv.DynamicsTerms.Response
+) -> None:
     layout = Layout(engine.model, request.joint_names, engine.prefix)
     q = layout.positions(request.positions)
     v = layout.per_freedom("velocities", request.velocities, len(q))

@@ -22,7 +22,7 @@ from rbd_dynamics.control.terms import inverse_dynamics_terms
 from rbd_dynamics.nodes.managed.messages import SECOND
 from rbd_dynamics.nodes.server.held_joints import held_positions
 from rbd_dynamics.nodes.server.samples import wrenches
-from rbd_dynamics.nodes.server.server_engine import Engine
+from rbd_dynamics.nodes.server.server_engine import ServerEngine
 
 Array = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class FillRequest:
             raise TrajectoryError("the trajectory has no points")
         self._waypoints = message.waypoints.completed()
 
-    def begin(self, engine: Engine) -> Callable[[], bytes]:
+    def begin(self, engine: ServerEngine) -> Callable[[], bytes]:
         """What gives the response, whenever and in whatever thread. Raises ValueError or KeyError."""
         request, waypoints, robot, prefix = self._other, self._waypoints, engine.frictionless, engine.prefix
         names = [prefix.inside(name) for name in waypoints.joint_names]

@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 
 from rbd_dynamics.control.feedforward import single_freedom_indices
 from rbd_dynamics.joint_states.reader import JointStateReader
-from rbd_dynamics.nodes.managed.description import Prefix
+from rbd_dynamics.nodes.managed.description_text import Prefix
 from rbd_dynamics.robot import Robot
 
 

@@ -13,7 +13,7 @@ from rbd_dynamics.nodes.interface.dynamics_server import DynamicsServerParameter
 from rbd_dynamics.nodes.managed.messages import flat, pose_matrix
 from rbd_dynamics.nodes.server.held_joints import held_positions
 from rbd_dynamics.nodes.server.samples import Layout
-from rbd_dynamics.nodes.server.server_engine import Engine
+from rbd_dynamics.nodes.server.server_engine import ServerEngine
 
 if TYPE_CHECKING:
     from rbd_dynamics_interfaces import srv
@@ -24,7 +24,7 @@ MOST_TRIES = 2_000_000  # of all samples: minutes, where none is reached; the de
 
 
 def inverse_kinematics(
-    engine: Engine,
+    engine: ServerEngine,
     params: DynamicsServerParameters,
     request: srv.InverseKinematics.Request,
     response: srv.InverseKinematics.Response,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Generic, Protocol, TypeVar
 
-from rbd_dynamics.nodes.managed.description import Prefix, Progress
+from rbd_dynamics.nodes.managed.description_text import Prefix, Progress
 from rbd_dynamics.robot import Robot
 
 REMEMBERED = 100  # sets that requests have made

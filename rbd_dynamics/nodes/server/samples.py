@@ -13,7 +13,7 @@ from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
 
 from rbd_dynamics.model.model import WORLD, Joint, Model
-from rbd_dynamics.nodes.managed.description import Prefix
+from rbd_dynamics.nodes.managed.description_text import Prefix
 from rbd_dynamics.nodes.managed.messages import flat
 
 Array = NDArray[np.float64]

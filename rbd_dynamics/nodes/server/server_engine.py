@@ -9,7 +9,7 @@ from rbd_dynamics.control.terms import FRICTION
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.dynamics_server import DynamicsServerParameters
-from rbd_dynamics.nodes.managed.description import Prefix, Progress
+from rbd_dynamics.nodes.managed.description_text import Prefix, Progress
 from rbd_dynamics.nodes.server.known_constraints import KnownConstraints
 from rbd_dynamics.nodes.server.known_contacts import KnownContacts
 from rbd_dynamics.robot import Robot
@@ -25,7 +25,7 @@ MOTION_KERNELS = ("forward_dynamics", "hybrid_dynamics", "forward_dynamics_f_ext
 
 
 @dataclass
-class Engine:
+class ServerEngine:
     """Everything about one robot model.
 
     `frictionless` is for inverse dynamics, of which friction is a term; `moving` for what efforts do. It has friction
@@ -51,7 +51,7 @@ class Engine:
         return self.moving.friction == (FRICTION in terms)
 
 
-def build_engine(model: Model, params: DynamicsServerParameters, progress: Progress) -> Engine:
+def build_engine(model: Model, params: DynamicsServerParameters, progress: Progress) -> ServerEngine:
     """An engine with all kernels compiled. Raises ValueError or KeyError for a file that does not fit."""
     frictionless = Robot(model)
     moving = Robot(model, friction=True) if FRICTION in params.terms else frictionless
@@ -68,4 +68,4 @@ def build_engine(model: Model, params: DynamicsServerParameters, progress: Progr
     contacts = KnownContacts(params.contacts_file, moving, prefix)
     for sets in (known, contacts):
         sets.compile(progress=progress)
-    return Engine(model, frictionless, moving, params.terms, prefix, reader, known, contacts)
+    return ServerEngine(model, frictionless, moving, params.terms, prefix, reader, known, contacts)

@@ -17,10 +17,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from rbd_dynamics.control.feedforward import single_freedom_indices
 from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError, Waypoints
 from rbd_dynamics.nodes.interface.dynamics_server import DynamicsServerParameters
-from rbd_dynamics.nodes.managed.description import Prefix
+from rbd_dynamics.nodes.managed.description_text import Prefix
 from rbd_dynamics.nodes.managed.messages import SECOND, flat, points_of
 from rbd_dynamics.nodes.server.held_joints import held_positions
-from rbd_dynamics.nodes.server.server_engine import Engine
+from rbd_dynamics.nodes.server.server_engine import ServerEngine
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.trajectories.checking import Report, check
 from rbd_dynamics.trajectories.group import continuous_joints
@@ -37,7 +37,7 @@ Work = Callable[[], None]
 
 
 def check_trajectory(
-    engine: Engine,
+    engine: ServerEngine,
     params: DynamicsServerParameters,
     request: srv.CheckTrajectory.Request,
     response: srv.CheckTrajectory.Response,
@@ -57,7 +57,7 @@ def check_trajectory(
 
 
 def retime_trajectory(
-    engine: Engine,
+    engine: ServerEngine,
     params: DynamicsServerParameters,
     request: srv.RetimeTrajectory.Request,
     response: srv.RetimeTrajectory.Response,
@@ -92,7 +92,7 @@ def retime_trajectory(
 class _Asked:
     """What both requests have in common, and what it is to be computed with. Raises ValueError or KeyError."""
 
-    def __init__(self, engine: Engine, params: DynamicsServerParameters, request: Any) -> None:
+    def __init__(self, engine: ServerEngine, params: DynamicsServerParameters, request: Any) -> None:
         trajectory: JointTrajectory = request.trajectory
         if len(trajectory.points) > params.most_trajectory_points:
             raise ValueError(

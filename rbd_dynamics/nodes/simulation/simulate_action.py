@@ -19,12 +19,12 @@ from rclpy.action.server import ServerGoalHandle
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from rbd_dynamics.constraints import ConstraintSet, load_constraints
-from rbd_dynamics.nodes.managed.description import message_of
+from rbd_dynamics.nodes.managed.description_text import message_of
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import SECOND, nanoseconds
 from rbd_dynamics.nodes.managed.payload import Payloads, attach
 from rbd_dynamics.nodes.simulation.fair_lock import FairLock
-from rbd_dynamics.nodes.simulation.simulator_engine import Engine
+from rbd_dynamics.nodes.simulation.simulator_engine import SimulatorEngine
 from rbd_dynamics.simulation.rollout import Sample, check_times, rollout
 from rbd_dynamics.simulation.simulation import INTEGRATORS, Simulation
 
@@ -62,7 +62,7 @@ class SimulateAction:
         payloads: what the live simulation carries besides the loads of its parameters.
     """
 
-    def __init__(self, node: ManagedNode[Any, Engine], payloads: Payloads) -> None:
+    def __init__(self, node: ManagedNode[Any, SimulatorEngine], payloads: Payloads) -> None:
         from rbd_dynamics_interfaces.action import Simulate
 
         self._node, self._payloads, self._kind = node, payloads, Simulate
@@ -101,7 +101,7 @@ class SimulateAction:
         self._running[goal.key] = goal
         goal.thread.start()
 
-    def _work(self, engine: Engine, goal: _Goal) -> None:
+    def _work(self, engine: SimulatorEngine, goal: _Goal) -> None:
         """Do the rollout, in a thread; then the executor is asked to send the result."""
         result = self._kind.Result()
         try:
@@ -145,7 +145,7 @@ class SimulateAction:
             handle.abort()
         return result
 
-    def _roll(self, of: _Goal, engine: Engine, result: Simulate.Result) -> None:
+    def _roll(self, of: _Goal, engine: SimulatorEngine, result: Simulate.Result) -> None:
         handle, goal = of.handle, of.handle.request
         simulation = _simulation(engine, goal)
         for robot, _ in simulation.robots:
@@ -193,7 +193,7 @@ class SimulateAction:
         result.success = True
 
 
-def _simulation(engine: Engine, goal: Simulate.Goal) -> Simulation:
+def _simulation(engine: SimulatorEngine, goal: Simulate.Goal) -> Simulation:
     """A simulation like the live one, with what the goal wants differently."""
     live = engine.simulation
     options = replace(live.options, start_braked=False, command_timeout=0.0)
@@ -215,7 +215,7 @@ def _simulation(engine: Engine, goal: Simulate.Goal) -> Simulation:
     return Simulation(live.model, q=live.start, options=options, constraints=constraints, contacts=live.contacts)
 
 
-def _place(engine: Engine, simulation: Simulation, goal: Simulate.Goal, names: list[str]) -> None:
+def _place(engine: SimulatorEngine, simulation: Simulation, goal: Simulate.Goal, names: list[str]) -> None:
     """Put the simulation into the goal's first state, or into the live one's."""
     simulation.q, simulation.v = engine.simulation.q.copy(), engine.simulation.v.copy()
     columns = _columns(engine, names, "joint_names")
@@ -235,7 +235,7 @@ def _place(engine: Engine, simulation: Simulation, goal: Simulate.Goal, names: l
         simulation.v[:] = 0.0
 
 
-def _columns(engine: Engine, names: list[str], what: str) -> list[int]:
+def _columns(engine: SimulatorEngine, names: list[str], what: str) -> list[int]:
     place = {name: k for k, name in enumerate(engine.joints)}
     for name, count in Counter(names).items():
         if name not in place:
@@ -245,7 +245,7 @@ def _columns(engine: Engine, names: list[str], what: str) -> list[int]:
     return [place[name] for name in names]
 
 
-def _efforts(engine: Engine, message: JointTrajectory, nv: int) -> Callable[[float], Array]:
+def _efforts(engine: SimulatorEngine, message: JointTrajectory, nv: int) -> Callable[[float], Array]:
     """Held from each point until the next one; nothing before the first."""
     dofs = engine.dofs[_columns(engine, list(message.joint_names), "efforts")]
     times, rows = [], np.zeros((len(message.points) + 1, nv))
@@ -262,7 +262,7 @@ def _efforts(engine: Engine, message: JointTrajectory, nv: int) -> Callable[[flo
     return lambda t: rows[int(np.searchsorted(starts, t + 1e-9, side="right"))]
 
 
-def _point(engine: Engine, sample: Sample) -> JointTrajectoryPoint:
+def _point(engine: SimulatorEngine, sample: Sample) -> JointTrajectoryPoint:
     point = JointTrajectoryPoint()
     point.positions, point.velocities = sample.q[engine.q_index].tolist(), sample.v[engine.dofs].tolist()
     point.accelerations, point.effort = sample.a[engine.dofs].tolist(), sample.tau[engine.dofs].tolist()

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.contacts import ContactFinder
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.model.tip import tip_of
 from rbd_dynamics.nodes.interface.parameters import per_name
 from rbd_dynamics.nodes.interface.simulator import SimulatorParameters
-from rbd_dynamics.nodes.managed.description import Prefix, Progress
+from rbd_dynamics.nodes.managed.description_text import Prefix, Progress
 from rbd_dynamics.nodes.managed.payload import Load, attach
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
@@ -26,7 +27,7 @@ Sensor = tuple[WrenchSensor | ShapeWrenchSensor, Callable[[], Array]]
 
 
 @dataclass
-class Engine:
+class SimulatorEngine:
     """Everything about one robot model."""
 
     model: Model
@@ -43,7 +44,7 @@ class Engine:
         return [robot for robot, _ in self.simulation.robots]
 
 
-def build_engine(model: Model, params: SimulatorParameters, progress: Progress) -> Engine:
+def build_engine(model: Model, params: SimulatorParameters, progress: Progress) -> SimulatorEngine:
     """An engine with all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
     prefix = Prefix(params.tf_prefix, model)
     movable = [joint.name for joint in model.joints if joint.kind.nv == 1]
@@ -75,7 +76,7 @@ def build_engine(model: Model, params: SimulatorParameters, progress: Progress) 
     simulation.compile_constraints()
     simulation.attempt()
     joints = [model.joint(name) for name in names]
-    return Engine(
+    return SimulatorEngine(
         model,
         simulation,
         prefix,
@@ -103,6 +104,7 @@ def _options(params: SimulatorParameters) -> SimulationOptions:
 def _sensors(simulation: Simulation, scene: Scene, frame: str) -> list[Sensor]:
     """Sensors of what the scene's constraints exert at a frame, its contacts, and its shapes."""
     robot, _ = simulation.robots[0]
+    tip_of(robot.model, frame, "parameter 'wrench_frame':")  # what is fixed feels nothing
     sensors: list[Sensor] = []
     if scene.constraints is not None:
         sensors.append((WrenchSensor(robot, scene.constraints, frame), lambda: simulation.multipliers))

@@ -24,7 +24,7 @@ from rbd_dynamics.control.safety.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.cartesian_controller import CartesianControllerParameters
-from rbd_dynamics.nodes.managed.description import Prefix, Progress
+from rbd_dynamics.nodes.managed.description_text import Prefix, Progress
 from rbd_dynamics.nodes.tool.tool_engine import ToolEfforts, controlled_joints, reader_of, root_frames
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial import adjoint, pose_inverse
@@ -40,7 +40,7 @@ FAR = 5.0 * BEHIND  # m: a target that is farther away has not been come to by m
 
 
 @dataclass
-class Engine(ToolEfforts):
+class CartesianEngine(ToolEfforts):
     """Everything about one robot model and one tool."""
 
     model: Model
@@ -185,7 +185,7 @@ class Engine(ToolEfforts):
         self.wanted_wrench[:] = self.wrench[:] = 0.0
 
 
-def build_engine(model: Model, params: CartesianControllerParameters, progress: Progress) -> Engine:
+def build_engine(model: Model, params: CartesianControllerParameters, progress: Progress) -> CartesianEngine:
     """An engine with all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
     prefix = Prefix(params.tf_prefix, model)
     robot = Robot(model)
@@ -200,7 +200,7 @@ def build_engine(model: Model, params: CartesianControllerParameters, progress: 
     check = StiffnessCheck(controller)
     usual = check.usual(params.gains, timing_of(params)) if params.law == "impedance" else STIFFNESS[params.law]
     start, reader, safe_stop = model.start_position(), reader_of(model, params, prefix), SafeStop(robot, joints=inside)
-    engine = Engine(
+    engine = CartesianEngine(
         model, robot, controller, motion, reference, check, usual, safe_stop, reader, prefix, joints,
         root_frames(model, prefix), (prefix.outside(frame), "tool"), start.copy(),
     )  # fmt: skip
@@ -218,7 +218,7 @@ def build_engine(model: Model, params: CartesianControllerParameters, progress: 
     return engine
 
 
-def apply(engine: Engine, params: CartesianControllerParameters, *, attempt: bool = True) -> None:
+def apply(engine: CartesianEngine, params: CartesianControllerParameters, *, attempt: bool = True) -> None:
     """What needs no building. Raises ValueError or ArithmeticError, and then changes nothing.
 
     attempt: what a step would give at the present state is tried before.
@@ -254,7 +254,7 @@ def apply(engine: Engine, params: CartesianControllerParameters, *, attempt: boo
         engine.wanted_posture[:] = posture
 
 
-def tuning_of(engine: Engine, params: CartesianControllerParameters) -> Tuning:
+def tuning_of(engine: CartesianEngine, params: CartesianControllerParameters) -> Tuning:
     """Checked. Raises ValueError that names the parameter."""
     in_order = [engine.model.joints[k].name for k in engine.joints]
     gains = softer_where_unstable(params.gains, engine.usual)
@@ -288,7 +288,7 @@ def timing_of(params: CartesianControllerParameters) -> Timing:
     return Timing(PERIOD, PERIOD + params.sensor_delay, params.actuator_bandwidth)
 
 
-def instability(engine: Engine, K: Array, params: CartesianControllerParameters) -> str:
+def instability(engine: CartesianEngine, K: Array, params: CartesianControllerParameters) -> str:
     """Why a stiffness (6, 6) is not stable with actuators and sensors on this arm; empty: it is."""
     if params.law == "impedance":
         return engine.check.problem(K, params.gains, timing_of(params))
@@ -333,7 +333,7 @@ def limits_of(params: CartesianControllerParameters) -> MotionLimits:
     )
 
 
-def outside_workspace(engine: Engine, theta: Array) -> str:
+def outside_workspace(engine: CartesianEngine, theta: Array) -> str:
     """Axes along which the tool at these coordinates (6) is not within the bounds; empty: it is within."""
     limits = engine.motion.limits
     rows = zip("xyz", theta[3:], limits.lower[3:], limits.upper[3:])
@@ -342,7 +342,7 @@ def outside_workspace(engine: Engine, theta: Array) -> str:
     )
 
 
-def posture_of(engine: Engine, params: CartesianControllerParameters) -> Array | None:
+def posture_of(engine: CartesianEngine, params: CartesianControllerParameters) -> Array | None:
     """(nv), None where none is given. Raises ValueError for another number of joints, and beyond limits."""
     if not params.posture:
         return None

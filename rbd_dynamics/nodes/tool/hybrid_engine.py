@@ -31,7 +31,7 @@ from rbd_dynamics.control.safety.safe_stop import SafeStop
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
-from rbd_dynamics.nodes.managed.description import Prefix, Progress
+from rbd_dynamics.nodes.managed.description_text import Prefix, Progress
 from rbd_dynamics.nodes.tool.fixed_frames import FixedFrames
 from rbd_dynamics.nodes.tool.tool_engine import ToolEfforts, controlled_joints, reader_of, root_frames
 from rbd_dynamics.nodes.torque.safeguards import Bounds
@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass
-class Engine(ToolEfforts):
+class HybridEngine(ToolEfforts):
     """Everything about one robot model and one task."""
 
     model: Model
@@ -71,7 +71,7 @@ class Engine(ToolEfforts):
         return self.supervisor.output
 
 
-def build_engine(model: Model, params: HybridControllerParameters, progress: Progress) -> Engine:
+def build_engine(model: Model, params: HybridControllerParameters, progress: Progress) -> HybridEngine:
     """An engine with all kernels compiled. Raises ValueError or KeyError for parameters that do not fit the model."""
     prefix = Prefix(params.tf_prefix, model)
     robot = Robot(model)
@@ -95,7 +95,7 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     reader = reader_of(model, params, prefix)
     safe_stop = SafeStop(robot, joints=inside)
     root = root_frames(model, prefix)[0]
-    engine = Engine(
+    engine = HybridEngine(
         model,
         robot,
         supervisor,
@@ -125,7 +125,7 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
     return engine
 
 
-def apply(engine: Engine, params: HybridControllerParameters) -> None:
+def apply(engine: HybridEngine, params: HybridControllerParameters) -> None:
     """What needs no building. Raises ValueError, and then changes nothing.
 
     Where the robot presses, the task frame goes to another place on a way within the limits.
@@ -141,7 +141,7 @@ def apply(engine: Engine, params: HybridControllerParameters) -> None:
     engine.task = given
 
 
-def _tune(engine: Engine, params: HybridControllerParameters) -> None:
+def _tune(engine: HybridEngine, params: HybridControllerParameters) -> None:
     """Numbers of the law. Raises ValueError, and then changes nothing."""
     controller, supervisor = engine.controller, engine.supervisor
     check_force(params, controller.constraints, supervisor.unilateral)
@@ -191,7 +191,7 @@ def task_of(params: HybridControllerParameters, prefix: Prefix) -> HybridTask:
     )
 
 
-def limits_of_task(engine: Engine, params: HybridControllerParameters) -> MotionLimits:
+def limits_of_task(engine: HybridEngine, params: HybridControllerParameters) -> MotionLimits:
     """Limits of the wanted motion of the task rows. Raises ValueError for another number of them."""
     rows = engine.motion.joints
     velocity = per_joint("velocity_limits", params.velocity_limits, rows)
@@ -222,7 +222,7 @@ def check_force(params: HybridControllerParameters, constraints: ConstraintSet, 
         )
 
 
-def check_wanted(engine: Engine, params: HybridControllerParameters, before: HybridControllerParameters) -> None:
+def check_wanted(engine: HybridEngine, params: HybridControllerParameters, before: HybridControllerParameters) -> None:
     """Raise ValueError where what is wanted now is beyond limits that are to be."""
     force, which = engine.supervisor.desired, "largest_force': the wanted "
     if params.desired_force != before.desired_force:

@@ -14,7 +14,7 @@ from rbd_dynamics.nodes.commanding.node_clock import NodeClock
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.part import Part
-from rbd_dynamics.nodes.tool.hybrid_engine import Engine
+from rbd_dynamics.nodes.tool.hybrid_engine import HybridEngine
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ class ToolOnSensor(Part):
         tool: as it was found; None: not yet.
     """
 
-    def __init__(self, node: ManagedNode[Any, Engine], clock: NodeClock) -> None:
+    def __init__(self, node: ManagedNode[Any, HybridEngine], clock: NodeClock) -> None:
         self._node, self._clock = node, clock
         self._settled = SettledReadings(0, 0)
         self._poses: SensorCalibration | None = None
@@ -34,14 +34,14 @@ class ToolOnSensor(Part):
         self._forgotten: tuple[float, ...] = ()  # numbers of a parameter that count no more
         self.tool: SensorTool | None = None
 
-    def keep(self, engine: Engine, numbers: Array) -> None:
+    def keep(self, engine: HybridEngine, numbers: Array) -> None:
         """Another reading (m, f), as it came."""
         reader = engine.reader
         if self._settled.sizes != (len(reader.q), len(reader.v)):
             self._settled = SettledReadings(len(reader.q), len(reader.v))
         self._settled.add(numbers, reader.q, reader.v)
 
-    def felt(self, engine: Engine, q: Array) -> Array | float:
+    def felt(self, engine: HybridEngine, q: Array) -> Array | float:
         """(m, f) (6,) that the sensor reads of tool and bias at q, or 0.0 where they are not known."""
         if self.tool is None:
             return 0.0
@@ -52,7 +52,7 @@ class ToolOnSensor(Part):
         """Whether a tool is known, or poses were taken."""
         return self._poses is not None or self.tool is not None
 
-    def fits(self, engine: Engine) -> bool:
+    def fits(self, engine: HybridEngine) -> bool:
         """Whether what is known, if anything, is of the engine's sensor and gravity."""
         return not self.begun or self._of == _sensor_of(engine)
 
@@ -60,7 +60,7 @@ class ToolOnSensor(Part):
         """A parameter counts again, whatever was forgotten before."""
         self._forgotten = ()
 
-    def use_given(self, engine: Engine) -> bool:
+    def use_given(self, engine: HybridEngine) -> bool:
         """Take what `sensor_tool` says, where nothing else is known and it was not forgotten; whether it was taken."""
         numbers = self._node.params.sensor_tool
         if not numbers or self.begun or numbers == self._forgotten:
@@ -76,7 +76,7 @@ class ToolOnSensor(Part):
         self._forgotten = self._node.params.sensor_tool
         self._settled.forget()
 
-    def add_pose(self, engine: Engine, stamp: int) -> str:
+    def add_pose(self, engine: HybridEngine, stamp: int) -> str:
         """Add the present pose; what is known by now. stamp: of the latest reading, ns; 0: there was none.
 
         Raises ValueError with the reason where the pose is not taken, or the readings contradict a tool.
@@ -114,6 +114,6 @@ class ToolOnSensor(Part):
             status.values["tool on the sensor"] = f"poses: {len(self._poses)}; {self._poses.missing}"
 
 
-def _sensor_of(engine: Engine) -> tuple[Any, ...]:
+def _sensor_of(engine: HybridEngine) -> tuple[Any, ...]:
     """What a calibration is good for: the sensor's frame, and gravity."""
     return (engine.sensor.frame, *engine.model.gravity)

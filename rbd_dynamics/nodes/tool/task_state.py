@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.nodes.managed.messages import SECOND, flat
-from rbd_dynamics.nodes.tool.hybrid_engine import Engine
+from rbd_dynamics.nodes.tool.hybrid_engine import HybridEngine
 
 if TYPE_CHECKING:
     from rbd_dynamics_interfaces.msg import TaskState
 
 
-def fill_task_state(message: TaskState, engine: Engine, felt: NDArray[np.float64], *, tilt: bool) -> TaskState:
+def fill_task_state(message: TaskState, engine: HybridEngine, felt: NDArray[np.float64], *, tilt: bool) -> TaskState:
     """Fill a message with the supervisor's latest output.
 
     felt (m): multipliers. tilt: with that of a surface whose normal is estimated.

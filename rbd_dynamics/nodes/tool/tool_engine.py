@@ -12,7 +12,7 @@ from rbd_dynamics.control.feedforward import single_freedom_indices
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.nodes.interface.tool import ToolParameters
-from rbd_dynamics.nodes.managed.description import Prefix
+from rbd_dynamics.nodes.managed.description_text import Prefix
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.arrays import pose_array
 

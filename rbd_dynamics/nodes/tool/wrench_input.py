@@ -12,12 +12,12 @@ from std_srvs.srv import Trigger
 
 from rbd_dynamics.control.hybrid.checks import force_problem
 from rbd_dynamics.nodes.commanding.node_clock import NodeClock
-from rbd_dynamics.nodes.managed.description import message_of
+from rbd_dynamics.nodes.managed.description_text import message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import LATEST, nanoseconds
 from rbd_dynamics.nodes.managed.part import Part
-from rbd_dynamics.nodes.tool.hybrid_engine import Engine
+from rbd_dynamics.nodes.tool.hybrid_engine import HybridEngine
 from rbd_dynamics.nodes.tool.sensor_calibration import ToolOnSensor
 
 Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ class WrenchInput(Part):
         stamp: of the reading, ns; 0: there was none.
     """
 
-    def __init__(self, node: ManagedNode[Any, Engine], clock: NodeClock) -> None:
+    def __init__(self, node: ManagedNode[Any, HybridEngine], clock: NodeClock) -> None:
         self._node, self._clock = node, clock
         self._numbers, self._reading = np.zeros(6), np.zeros(6)
         self.carried = ToolOnSensor(node, clock)
@@ -54,7 +54,7 @@ class WrenchInput(Part):
         """Another reading: (m, f) at a time (ns)."""
         self._numbers[:], self.stamp = numbers, stamp
 
-    def multipliers(self, engine: Engine, q: Array, v: Array) -> Array | None:
+    def multipliers(self, engine: HybridEngine, q: Array, v: Array) -> Array | None:
         """Measured multipliers of the constraints; None before the first reading, and where they have no rows there.
 
         What the reading has besides is the engine's `sensor.beside`.
@@ -137,13 +137,13 @@ class WrenchInput(Part):
             response.success, response.message = True, "no tool and no bias is taken off"
         return response
 
-    def adopt(self, engine: Engine) -> None:
+    def adopt(self, engine: HybridEngine) -> None:
         """Another robot or task: a tool of another sensor, or under another gravity, is forgotten."""
         if not self.carried.fits(engine):
             self.forget_tool("the sensor's frame or gravity is another one")
         self._use_given(engine)
 
-    def _use_given(self, engine: Engine) -> None:
+    def _use_given(self, engine: HybridEngine) -> None:
         if self.carried.use_given(engine):
             self._begin_anew()
 
@@ -160,7 +160,7 @@ class WrenchInput(Part):
             engine.supervisor.offset[:] = engine.free.zero[:] = 0.0
 
 
-def numbers_of(message: WrenchStamped, what: str, engine: Engine | None, *, of_robot: bool) -> Array:
+def numbers_of(message: WrenchStamped, what: str, engine: HybridEngine | None, *, of_robot: bool) -> Array:
     """(m, f) on the robot, in the sensor's frame: from there, or from another frame that is fixed to it.
 
     of_robot: the message has what the robot exerts. Raises ValueError, which names `what` it is, where a number is not
@@ -183,7 +183,7 @@ def numbers_of(message: WrenchStamped, what: str, engine: Engine | None, *, of_r
     return -numbers if of_robot else numbers
 
 
-def desired_force(numbers: Array, what: str, engine: Engine) -> Array:
+def desired_force(numbers: Array, what: str, engine: HybridEngine) -> Array:
     """Multipliers of the wrench (m, f) that is wanted. Raises ValueError where the controller may not press so."""
     wanted = engine.sensor.multipliers(engine.reader.q, numbers)
     names, supervisor = engine.controller.constraints.row_names, engine.supervisor

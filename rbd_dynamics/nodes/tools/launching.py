@@ -16,6 +16,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from launch import LaunchContext, LaunchDescription
+from rbd_dynamics.formats.load import needs_xacro
 from rbd_dynamics.formats.packages import folders_of
 from rbd_dynamics.formats.source import read_file
 from rbd_dynamics.formats.xacro_files import expanded
@@ -30,8 +31,8 @@ ARGUMENTS = {
     "namespace": ("", "name space of the node and its topics"),
     "tf_prefix": ("", "put before joint and frame names; xacro gets it, and params_file as $(var tf_prefix)"),
     "use_sim_time": ("", "take time from /clock: true or false. Empty: as params_file says, or false"),
-    "urdf": ("", "file of the robot description. Without it and xacro: from the topic robot_description"),
-    "xacro": ("", "the same as a xacro file"),
+    "urdf": ("", "file of the robot description, also a xacro. Without it: from the topic robot_description"),
+    "xacro": ("", "the same: a file that xacro is to expand"),
     "xacro_args": ("", "arguments for xacro, as in 'arm_id:=panda hand:=true'"),
     "packages": ("", "folders with packages for xacro, at any depth, beside those of ROS; several with : between them"),
     "log_level": ("info", "debug, info, warn, error or fatal"),
@@ -227,12 +228,13 @@ def robot_description(value: Mapping[str, str]) -> str:
     for kind in ("urdf", "xacro"):
         if value[kind] and not os.path.isfile(value[kind]):
             raise RuntimeError(f"{kind}: there is no file {value[kind]!r}")
-    if value["urdf"]:
+    if value["urdf"] and not needs_xacro(Path(value["urdf"])):
         return read_file(Path(value["urdf"])).text
-    return _expanded(value) if value["xacro"] else ""
+    file = value["urdf"] or value["xacro"]
+    return _expanded(Path(file), value) if file else ""
 
 
-def _expanded(value: Mapping[str, str]) -> str:
+def _expanded(file: Path, value: Mapping[str, str]) -> str:
     pairs = [argument.split(":=", 1) for argument in value["xacro_args"].split()]
     for pair in pairs:
         if len(pair) != 2:
@@ -243,8 +245,7 @@ def _expanded(value: Mapping[str, str]) -> str:
     folders = [folder for folder in value["packages"].split(os.pathsep) if folder]
     findings = Findings()
     try:
-        source = read_file(Path(value["xacro"]))
-        text = expanded(source, folders_of(folders), mappings, findings, optional=("tf_prefix",)).text
+        text = expanded(read_file(file), folders_of(folders), mappings, findings, optional=("tf_prefix",)).text
         findings.warn_of_defects()
         return text
     except ModelError as error:

@@ -27,6 +27,19 @@ def message_class(kind: str) -> Any:
         raise ValueError(f"messages of type {kind} are not known here: is its package sourced?") from error
 
 
+def field_names(kind: Any) -> list[str]:
+    """Names of a message's fields, and of those within them, each once."""
+    found: dict[str, None] = {}
+    for name, of in kind.get_fields_and_field_types().items():
+        found[name] = None
+        several = _SEQUENCE.fullmatch(of)
+        inner = (several["of"] or several["of_array"]) if several else of
+        if "/" in inner:
+            package, _, message = inner.rpartition("/")
+            found |= dict.fromkeys(field_names(message_class(f"{package}/msg/{message}")))
+    return list(found)
+
+
 def plain(message: Any) -> Any:
     """What a message holds, as dictionaries, lists, numbers and texts."""
     if hasattr(message, "get_fields_and_field_types"):

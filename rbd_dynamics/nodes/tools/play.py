@@ -21,6 +21,8 @@ from rbd_dynamics.nodes.torque.motion_record import (
     AT_ITS_END,
     LATEST,
     MOTION,
+    NO_ROBOT,
+    NO_STATES,
     PLANNED,
     REFUSAL,
     REFUSED,
@@ -33,11 +35,16 @@ LOOK_PERIOD = 0.02  # s
 HEARD = 2.5  # s in which a node that publishes diagnostics has done so
 QUIET = 10.0  # s without a word of a node that spoke before
 IDLE = 3  # reports of a node that plans nothing, and has neither taken nor refused what came
+NOT_READY = (NO_STATES, NO_ROBOT)
 NEW = "the node has begun anew"
 
 
 class NotFollowed(RuntimeError):
     """The trajectory came, and was refused or not followed to its end; the message says why."""
+
+
+class NotReady(NotFollowed):
+    """It was refused by a node that may follow it soon: it has been started, and lacks a robot or joint states."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,7 @@ def play(
     """Publish the trajectory of a YAML file once; it starts when it arrives. Wait until it has ended.
 
     Parameters:
-        patience: s to wait for a subscriber, and for its receipt.
+        patience: s to wait for a subscriber, for its receipt, and for a node that has no robot or no joint states yet.
         wait: for the end, by the diagnostics of whoever subscribes; else until it is taken.
         say: told what is waited for.
 
@@ -82,13 +89,21 @@ def play(
             time.sleep(LOOK_PERIOD)
         words = Words(node, spin, topic)
         before = words.first()
-        publisher.publish(trajectory_message(waypoints))
-        if not publisher.wait_for_all_acked(Duration(seconds=patience)):
-            raise ValueError(f"no subscriber of {topic} has confirmed that the trajectory has arrived")
-        if before is None:
-            return Played(waypoints, topic, "")
-        say("waiting for the node to take it")
-        latest = words.taken(before)
+        latest, end = None, time.monotonic() + patience
+        while latest is None:
+            publisher.publish(trajectory_message(waypoints))
+            if not publisher.wait_for_all_acked(Duration(seconds=patience)):
+                raise ValueError(f"no subscriber of {topic} has confirmed that the trajectory has arrived")
+            if before is None:
+                return Played(waypoints, topic, "")
+            say("waiting for the node to take it")
+            try:
+                latest = words.taken(before)
+            except NotReady as error:
+                if time.monotonic() > end:
+                    raise NotFollowed(f"{error}, after {patience:g} s as well") from None
+                say(f"{error}: waiting up to {patience:g} s for it")
+                before = words.last()
         if wait and latest:
             say(f"waiting for its end, {waypoints.times[-1]:g} s")
             latest = words.ended(latest)
@@ -111,14 +126,22 @@ class Words:
             self._spin(LOOK_PERIOD)
         return next(iter(self._latest.values()), None)
 
+    def last(self) -> dict[str, str]:
+        """The latest report of that node, after `first` had one."""
+        return next(iter(self._latest.values()))
+
     def taken(self, before: dict[str, str]) -> str:
-        """Wait until the trajectory is taken; "" where it is not counted, as a set-point. Raises NotFollowed."""
+        """Wait until the trajectory is taken; "" where it is not counted, as a set-point.
+
+        Raises NotFollowed, NotReady where the node may take it soon.
+        """
         idle = 0
         while idle < IDLE:
             now = self._next()
             idle += now.get(MOTION) != PLANNED
             if now[REFUSED] != before[REFUSED]:
-                raise NotFollowed(f"refused: {now.get(REFUSAL, NEW)}")
+                why = now.get(REFUSAL, NEW)
+                raise (NotReady if why in NOT_READY else NotFollowed)(f"refused: {why}")
             if now[TAKEN] != before[TAKEN]:
                 return now.get(LATEST, NEW)
         return ""
@@ -138,7 +161,7 @@ class Words:
             if time.monotonic() > end:
                 raise NotFollowed(f"the node has said nothing in /diagnostics for {QUIET:g} s: is it running?")
             self._spin(LOOK_PERIOD)
-        return next(iter(self._latest.values()))
+        return self.last()
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         names = {

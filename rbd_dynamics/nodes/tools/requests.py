@@ -12,11 +12,12 @@ from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
+from sensor_msgs.msg import JointState
 
 from rbd_dynamics.common.excerpt import close_names
 from rbd_dynamics.nodes.tools.listening import Spin, topics
-from rbd_dynamics.nodes.tools.message_values import filled, message_class, number
+from rbd_dynamics.nodes.tools.message_values import field_names, filled, message_class, number
 
 LOOK_PERIOD = 0.02  # s
 SETTLED = 1.5  # s in which nothing new was found
@@ -70,10 +71,42 @@ class Graph:
             return next((kinds for each, kinds in self._node.get_service_names_and_types() if each == name), [])
 
         if not self._wait(kinds):
-            known = [each for each, _ in self._node.get_service_names_and_types() if not _is_of_parameters(each)]
-            raise ValueError(f"waited {self._patience:g} s in vain for service {name}{_meant(name, known)}")
+            raise ValueError(f"waited {self._patience:g} s in vain for service {name}{self._instead_of(name)}")
         kind = message_class(kinds()[0])
         return self._answer(kind, name, filled(kind.Request, values, self._node.get_clock().now().to_msg()))
+
+    def _instead_of(self, service: str) -> str:
+        """What to say of a service that there is not: those of its node, which may not be ready, else of all."""
+        owner, _, last = service.rpartition("/")
+        own = next((list(each.services) for each in self.nodes() if each.name == owner), None)
+        if own is None:
+            known = [each for each, _ in self._node.get_service_names_and_types() if not _is_of_parameters(each)]
+            return _meant(service, known)
+        known = [each.removeprefix(f"{owner}/") for each in own if not _is_of_parameters(each)]
+        if near := close_names(last, known, 1):
+            return f"; did you mean {near[0]}?"
+        return f": node {owner} runs, and has it once it has its robot; see `rbd_dynamics status`, and its log"
+
+    def fields(self, name: str) -> tuple[list[str], list[str]]:
+        """Names of the fields that a service or a topic takes, and those of joints, where messages have such."""
+        name = self._node.resolve_topic_name(name)
+
+        def kinds() -> list[str]:
+            everything = (*self._node.get_service_names_and_types(), *self._node.get_topic_names_and_types())
+            return next((kinds for each, kinds in everything if each == name), [])
+
+        if not self._wait(kinds):
+            return [], []
+        kind = message_class(kinds()[0])
+        found = field_names(getattr(kind, "Request", kind))
+        return found, self._joints() if {"joint_names", "name"} & set(found) else []
+
+    def _joints(self) -> list[str]:
+        """Names in the next message of joint_states, where one comes."""
+        came: list[JointState] = []
+        self._node.create_subscription(JointState, "joint_states", came.append, qos_profile_sensor_data)
+        self._wait(lambda: came)
+        return list(came[0].name) if came else []
 
     def parameters(self, of: str, names: list[str]) -> list[ParameterEntry]:
         """Parameters of a node, all where none is named. Raises ValueError."""

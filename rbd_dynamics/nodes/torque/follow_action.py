@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from rbd_dynamics.control.motion.goal import MotionGoal, Outcome
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
-from rbd_dynamics.nodes.managed.description import message_of
+from rbd_dynamics.nodes.managed.description_text import message_of
 from rbd_dynamics.nodes.managed.messages import SECOND
 from rbd_dynamics.nodes.wire.inputs import GoalCalls, Inputs
 

@@ -18,6 +18,7 @@ from rbd_dynamics.control.motion.tolerances import MotionTolerances
 from rbd_dynamics.control.motion.trajectory import TrajectoryError, Waypoints
 from rbd_dynamics.control.motion.trajectory_message import Decoder, TrajectoryMessage, decoded
 from rbd_dynamics.nodes.managed.messages import SECOND
+from rbd_dynamics.nodes.torque.motion_record import NO_STATES
 from rbd_dynamics.nodes.torque.planning_process import Answer, Job, PlanningProcess
 
 Array = NDArray[np.float64]
@@ -26,7 +27,6 @@ HEAD = 4096  # bytes of header and foreign names, at most, of a trajectory
 NOW = 0.1  # s: a single point that is due so soon is a set-point
 LEAD = (0.05, 1e-7)  # s, and for each byte: how far ahead a plan is to take over, first
 ATTEMPTS = 8
-NO_STATES = "there are no joint states to start from"
 ADDED = "; the efforts of its points are added to the law's"
 UNUSED = "; the efforts of its points are not used (point_efforts): the law finds its own"
 REPLACED = "another trajectory has taken its place before it began"

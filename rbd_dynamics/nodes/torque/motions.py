@@ -14,7 +14,7 @@ from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError, Waypoints
 from rbd_dynamics.control.motion.trajectory_message import Decoder
 from rbd_dynamics.nodes.commanding.node_clock import NodeClock
-from rbd_dynamics.nodes.managed.description import message_of
+from rbd_dynamics.nodes.managed.description_text import message_of
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.engines import T
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
@@ -23,7 +23,7 @@ from rbd_dynamics.nodes.managed.part import Part
 from rbd_dynamics.nodes.torque import follow_action
 from rbd_dynamics.nodes.torque.follow_action import Moment
 from rbd_dynamics.nodes.torque.motion_input import MotionInput, Scene, most_bytes
-from rbd_dynamics.nodes.torque.motion_record import MOTION, PLANNED, MotionRecord
+from rbd_dynamics.nodes.torque.motion_record import MOTION, NO_ROBOT, PLANNED, MotionRecord
 
 Array = NDArray[np.float64]
 FRESH = SECOND // 2  # ns without a state after which no trajectory begins
@@ -157,7 +157,7 @@ class Motions(Part, Generic[T]):
         """The engine, the time in ns, and whether the robot has been seen of late. Raises TrajectoryError."""
         engine = self._node.engine
         if engine is None or not self._node.active:
-            raise TrajectoryError("the node is not active or has no robot")
+            raise TrajectoryError(NO_ROBOT)
         self._mover.may_move()
         return engine, self._clock.now(), bool(engine.reader.stamp) and self.seen_of_late
 

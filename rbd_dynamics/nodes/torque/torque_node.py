@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -22,10 +23,10 @@ from rbd_dynamics.nodes.commanding.silence import Silence
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
 from rbd_dynamics.nodes.managed.acceptance import Acceptance
-from rbd_dynamics.nodes.managed.description import BuildError
+from rbd_dynamics.nodes.managed.description_text import BuildError
 from rbd_dynamics.nodes.managed.engines import T
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
-from rbd_dynamics.nodes.managed.messages import SECOND, plausibility_of
+from rbd_dynamics.nodes.managed.messages import SECOND, plausibility_of, several_publish
 from rbd_dynamics.nodes.managed.payload import PayloadService, check_holding
 from rbd_dynamics.nodes.torque.alone import Alone
 from rbd_dynamics.nodes.torque.effort_output import EffortOutput
@@ -336,6 +337,7 @@ class TorqueNode(ManagedNode[P, T]):
             engine.model.joints, engine.reader.names, self.params.plausible_velocity
         )
         engine.reader.longest_age = self.params.state_timeout
+        engine.reader.several_publishers = partial(several_publish, self, "joint_states")
         self.motions.abandon()
         for problem in dropped.values():
             self.get_logger().warning(problem)

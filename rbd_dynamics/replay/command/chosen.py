@@ -55,9 +55,10 @@ def robot_of_one(options: argparse.Namespace, source: Source, recording: Path) -
     from rbd_dynamics.replay.reading import Recording
 
     urdf, _ = description_of(options, source)
-    text = urdf if urdf is not None else Recording(recording).robot_description(robot=options.robot)
+    opened = Recording(recording)
+    text = urdf if urdf is not None else opened.robot_description(robot=options.robot)
     if text is None:
-        raise ValueError(f"{recording} has no robot_description in it: give a URDF with --urdf")
+        raise ValueError(f"{recording} has no robot_description in it{opened.damage}: give a URDF with --urdf")
     locked, gravity = tuple(sorted(dict(options.lock).items())), options.gravity and tuple(options.gravity)
     return robot_of(text, locked, gravity, inertias_of(options))[0]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from rbd_dynamics.replay.fleet.places import METADATA, files_below, is_elsewhere, name_of, whole_address
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import RecordingError
-from rbd_dynamics.replay.reading.parts import parts_of
+from rbd_dynamics.replay.reading.recording_files import parts_of
 from rbd_dynamics.replay.reading.splitting import is_split
 
 PARTS = (".db3", ".mcap", ".db3.zstd", ".mcap.zstd")  # of rosbag2; a folder of them may be one recording

@@ -219,7 +219,8 @@ def _done(job: Job, key: str, progress: Progress | None) -> Result:
     of = {"near": topic[0] if isinstance(topic, tuple) else topic, "robot": job.settings.robot}
     text = job.urdf if job.urdf is not None else recording.robot_description(**of)
     if text is None:
-        raise RecordingError(f"{job.recording} has no robot_description in it: give a URDF with --urdf")
+        damage = recording.damage
+        raise RecordingError(f"{job.recording} has no robot_description in it{damage}: give a URDF with --urdf")
     robot, oddities = robot_of(text, tuple(sorted(job.locked.items())), job.gravity, job.inertias)
     if job.output is not None:
         (job.output / DONE).unlink(missing_ok=True)

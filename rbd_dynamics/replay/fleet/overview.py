@@ -24,6 +24,7 @@ from rbd_dynamics.replay.fleet.words import attention
 from rbd_dynamics.replay.report import write_scripts
 
 SCRIPTS = "scripts"  # folder of what all reports share, beside fleet.html
+DAMAGE = ("lost messages", "damaged parts")  # events
 #: of a recording's summary, what the overview needs
 KEPT = {"recording": ("start", "duration", "messages"), "robot": ("name", "id"), "export": ("refused",)}
 
@@ -40,6 +41,7 @@ def slim(result: Result) -> Result:
     keys = ("name", "samples", "rmse", "nrmse", "correlation", "bias", "worst", "measured_rms", "unit")
     summary["joints"] = [{key: joint[key] for key in keys} for joint in result.summary["joints"]]
     summary |= needed(result.summary)
+    summary["events"] = {key: n for key, n in result.summary.get("events", {}).items() if key in DAMAGE}
     summary["warnings"] = [""] * len(result.summary["warnings"])
     return replace(result, summary=summary)
 
@@ -69,7 +71,7 @@ def _overview(results: Sequence[Result]) -> tuple[dict[str, Any], list[Trend]]:
     content = {
         "rbd_dynamics": __version__,
         "robots": robots,
-        "attention": [*attention(found), *strangers],
+        "attention": [*attention(found), *strangers, *damaged(good)],
         "recordings": [_entry(result) for result in results],
     }
     return content, found
@@ -92,6 +94,20 @@ def of_one_kind(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
             more = "" if len(group) == 1 else f": {names}"
             said.append(f"{robot}: {which} other joints or terms ({', '.join(others)}), left out{more}")
     return [result for result in results if kind_of(result) == usual[result.robot]], said
+
+
+def damaged(results: Sequence[Result]) -> list[str]:
+    """A sentence about recordings of which parts are missing or cannot be read."""
+    found = [result for result in results if any(result.summary.get("events", {}).get(key) for key in DAMAGE)]
+    if not found:
+        return []
+    lost = sum(result.summary["events"].get("lost messages", 0) for result in found)
+    told = f", {lost} messages lost" if lost else ""
+    of = f"recording {listed([result.job.name for result in found])} is"
+    if len(found) > 1:
+        of = f"{len(found)} recordings are"
+    more = f": {listed([result.job.name for result in found])}" if len(found) > 1 else ""
+    return [f"{of} damaged, or not whole{told}; what can be read is used{more}"]
 
 
 def kind_of(result: Result) -> tuple[Any, ...]:

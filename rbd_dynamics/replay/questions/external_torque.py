@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rbd_dynamics.common.page import number, table
 from rbd_dynamics.replay.questions.base import Found, Question, Terminal
-from rbd_dynamics.replay.questions.parts import by_joint
+from rbd_dynamics.replay.questions.estimates import by_joint
 
 if TYPE_CHECKING:
     import numpy as np

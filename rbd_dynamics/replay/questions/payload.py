@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rbd_dynamics.common.page import table
 from rbd_dynamics.replay.questions.base import Found, Question, Terminal
-from rbd_dynamics.replay.questions.parts import INTERVALS, estimate_cell, findings
+from rbd_dynamics.replay.questions.estimates import INTERVALS, estimate_cell, findings
 
 if TYPE_CHECKING:
     from rbd_dynamics.replay.diagnosis import DiagnosisResult

@@ -34,7 +34,7 @@ from rbd_dynamics.replay.reading.decoding import (
     wrench_of,
 )
 from rbd_dynamics.replay.reading.opening import Told, open_storage
-from rbd_dynamics.replay.reading.parts import parts_of
+from rbd_dynamics.replay.reading.recording_files import parts_of
 from rbd_dynamics.replay.reading.storage import (
     ZSTD_MAGIC,
     RawBlock,
@@ -77,6 +77,7 @@ class Recording:
     ) -> None:
         self.path = Path(path)
         self.log = Log()
+        self._looked = Log()  # what was noticed where only the first messages were read
         self._told = Told(columns=columns or {}, rate=rate)
         self.meaning: Interpretation | None = None
         parts = parts_of(self.path, self.log)
@@ -100,6 +101,13 @@ class Recording:
                 break  # the other parts have the same topics: they are opened when it is their turn
         if not self._topics and problems:
             raise problems[0]
+
+    @property
+    def damage(self) -> str:
+        """What of its files is missing or damaged, so far as is known, for an error: " (...)"; else empty."""
+        logs = [log for log in (self.log, self._looked) if log.events["damaged parts"]]
+        told = list(dict.fromkeys(remark for log in logs for remark in log.remarks))
+        return f" ({'; '.join(told)})" if told else ""
 
     # --- topics -----------------------------------------------------------------------------------
 
@@ -154,7 +162,8 @@ class Recording:
                 chosen += named
             return one_of(chosen, self.path)
         if not found:
-            raise RecordingError(f"{self.path} has no joint states; {topics_there(self.topics, JOINT_STATE)}")
+            there = topics_there(self.topics, JOINT_STATE)
+            raise RecordingError(f"{self.path} has no joint states{self.damage}; {there}")
         if robot is not None:
             found = self._of_robot(robot, found)
         return best_topic(found, joints if names is None else names, joints, self.path)
@@ -254,9 +263,9 @@ class Recording:
         return JointStateDecoder(joints, topic.encoding, log, types.joint_state, not types.is_usual)
 
     def _first(self, name: str, count: int) -> list[bytes]:
-        """Its first messages. Damage is noted when all are read."""
+        """Its first messages. Damage is counted when all are read."""
         messages: list[bytes] = []
-        for _, raw in self._raw_blocks([name], count, Log()):
+        for _, raw in self._raw_blocks([name], count, self._looked):
             messages += raw.data
             if len(messages) >= count:
                 break

@@ -14,6 +14,7 @@ from rbd_dynamics.replay.reading.storage import ZSTD_MAGIC, RecordingError, firs
 
 PART = re.compile(r"(.*)_(0|[1-9]\d*)((?:\.(?:db3|mcap|zstd))+)")
 APART = 10 * 10**9  # ns between parts: a recorder goes on at once
+MOST_PARTS = 1000  # that are looked for
 BEFORE = 10**9  # ns by which the first message of a part may precede the last one before it
 
 
@@ -34,6 +35,19 @@ def is_split(files: Sequence[Path]) -> bool:
         -BEFORE <= after[0] - before[1] and (after[0] - before[1] <= APART or later > number + 1)
         for (number, before), (later, after) in pairwise(known)
     )
+
+
+def missing_parts(files: Sequence[Path]) -> list[str]:
+    """Names of the parts that are not there, up to the last that is, of files that are all parts of one recording.
+
+    A single file is a part where it has the name of its folder, as recorders have it.
+    """
+    found = [PART.fullmatch(file.name) for file in files]
+    parts = {int(match[2]): match for match in found if match is not None}
+    if len(parts) < max(1, len(files)) or (len(files) == 1 and parts[max(parts)][1] != files[0].parent.name):
+        return []
+    last = parts[max(parts)]
+    return [f"{last[1]}_{k}{last[3]}" for k in range(min(max(parts), MOST_PARTS)) if k not in parts]
 
 
 def _span(file: Path) -> tuple[int, int] | None:

@@ -25,6 +25,7 @@ class Sqlite3Storage:
     def __init__(self, path: Path, log: Log) -> None:
         self.path = path
         self._log = log
+        self._cut = ""
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._connection = _connect(self._whole_pages())
         try:
@@ -44,11 +45,16 @@ class Sqlite3Storage:
 
     def _whole_pages(self) -> Path:
         """The file; where it was cut off inside a page, which SQLite would take for zeros, a copy without that page."""
+        size = self.path.stat().st_size
         with self.path.open("rb") as file:
-            page = int.from_bytes(file.read(18)[16:], "big")
+            header = file.read(32)
+            page = int.from_bytes(header[16:18], "big")
             page = page if page >= 512 else 65536
-            rest = self.path.stat().st_size // page * page
-            if rest == self.path.stat().st_size:
+            whole = page * int.from_bytes(header[28:], "big")  # as it says of itself; older SQLite: zero
+            if size < whole:
+                self._cut = f"; the file was cut off at {100 * size / whole:.0f} % of its length"
+            rest = size // page * page
+            if rest == size:
                 return self.path
             self._copy = tempfile.TemporaryDirectory(prefix="rbd_dynamics_")
             target = Path(self._copy.name, self.path.name)
@@ -111,7 +117,7 @@ class Sqlite3Storage:
                 yield rows
             if step == 1:
                 self._log.count("damaged parts")
-                self._log.remark(f"{self.path.name} is damaged ({problem}): what can be read is used")
+                self._log.remark(f"{self.path.name} is damaged ({problem}): what can be read is used{self._cut}")
             done, step = max(done, 0) + step, 2 * step  # past the damaged page, wherever it ends
 
     def span(self) -> tuple[int, int] | None:

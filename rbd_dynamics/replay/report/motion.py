@@ -17,6 +17,7 @@ from rbd_dynamics.replay.torques.contact_place import contact_place
 from rbd_dynamics.replay.torques.series import POSITION, WITH_FRICTION, Series
 from rbd_dynamics.scene import MeshFinder, Scene, scene_of, scene_scripts
 from rbd_dynamics.scene.packing import packed
+from rbd_dynamics.scene.scene import NOT_FOUND
 
 #: of the residual in a joint's level, from none to twice as much (ColorBrewer's YlOrRd, also for the colour-blind)
 SCALE = ("#ffffcc", "#fed976", "#fd8d3c", "#e31a1c", "#800026")
@@ -91,7 +92,9 @@ def drawing_note(robot: DrawnRobot | str, series: Series) -> str:
     if scene.stand_ins:
         parts.append(f"Drawn as capsules, since their shapes are not at hand: {', '.join(scene.stand_ins)}.")
     if scene.left_out:
-        parts.append(f"Left out: {'; '.join(scene.left_out)}. Folders with meshes are given by --meshes.")
+        parts.append(f"Left out: {'; '.join(scene.left_out)}.")
+        if any(NOT_FOUND in reason for reason in scene.left_out):
+            parts.append("Folders with meshes are given by --meshes.")
     if scene.still:
         parts.append(f"Drawn where they start, since they move along no single screw: {', '.join(scene.still)}.")
     if robot.motion["contacts"]:

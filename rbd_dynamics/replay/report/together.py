@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from rbd_dynamics.common.page import number
 from rbd_dynamics.replay.identification import TogetherResult
-from rbd_dynamics.replay.questions.parts import estimate_cell
+from rbd_dynamics.replay.questions.estimates import estimate_cell
 
 Table = tuple[Sequence[str], list[list[str]]]
 

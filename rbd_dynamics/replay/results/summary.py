@@ -14,7 +14,7 @@ from rbd_dynamics.replay.identification.estimates import plain
 from rbd_dynamics.replay.identification.samples import torque_unit
 from rbd_dynamics.replay.questions import QUESTIONS
 from rbd_dynamics.replay.results.export import export_of
-from rbd_dynamics.replay.signals.survey import LONG_AGO, SECOND
+from rbd_dynamics.replay.signals.conventions import LONG_AGO, SECOND
 
 
 def summary_of(found: Analysis, *, source: str = "", robot: str = "") -> dict[str, Any]:
@@ -31,7 +31,7 @@ def summary_of(found: Analysis, *, source: str = "", robot: str = "") -> dict[st
 
 def _summary_of(found: Analysis, source: str, robot: str) -> dict[str, Any]:
     segments, model = found.segments, found.robot.model
-    first = segments.survey.first
+    first = segments.conventions.first
     return {
         "rbd_dynamics": __version__,
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),

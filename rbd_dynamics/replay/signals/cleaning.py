@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint states as they come in the wild become stretches of good samples in the order of their stamps.
 
-All decisions that concern a whole recording are made once, from its first messages (`survey`), and all others from a
-sample's neighbours, so that the result does not depend on how the messages are cut into blocks.
+All decisions that concern a whole recording are made once, from its first messages (`conventions_of`), and all others
+from a sample's neighbours, so that the result does not depend on how the messages are cut into blocks.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import JointStates
 from rbd_dynamics.replay.signals.clock import CONTEXT, clock_was_set, wild_stamps
+from rbd_dynamics.replay.signals.conventions import SECOND, Conventions
 from rbd_dynamics.replay.signals.implausible import Screen
-from rbd_dynamics.replay.signals.survey import SECOND, Survey
 from rbd_dynamics.replay.signals.usual import whole_turns
 
 Array = NDArray[np.float64]
@@ -59,7 +59,7 @@ class Cleaner:
     """
 
     def __init__(
-        self, found: Survey, joints: Sequence[str], turns: Array, held: Array, log: Log, screen: Screen
+        self, found: Conventions, joints: Sequence[str], turns: Array, held: Array, log: Log, screen: Screen
     ) -> None:
         self._survey, self._screen = found, screen
         self._log = log

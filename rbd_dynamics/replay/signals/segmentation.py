@@ -18,6 +18,7 @@ from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import JointStates, JointStateTopic, Recording
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.signals.cleaning import LARGEST_STEP, Cleaner, Samples
+from rbd_dynamics.replay.signals.conventions import FIRST_MESSAGES, SECOND, Conventions
 from rbd_dynamics.replay.signals.corrections import corrections
 from rbd_dynamics.replay.signals.filtering import LowPass, Piece, SegmentSignals
 from rbd_dynamics.replay.signals.followers import Followers
@@ -26,10 +27,9 @@ from rbd_dynamics.replay.signals.joining import joined, plan_of
 from rbd_dynamics.replay.signals.joint_names import JointNames
 from rbd_dynamics.replay.signals.joint_remarks import remark_on_joints, remark_on_topics
 from rbd_dynamics.replay.signals.noise import Noise, Uncertainty
-from rbd_dynamics.replay.signals.survey import SECOND, SURVEYED, Survey
 from rbd_dynamics.replay.signals.unsaid import angle_unit, numbered_joints
 from rbd_dynamics.replay.signals.usual import turns_of
-from rbd_dynamics.replay.signals.window import Window, beginning, surveyed
+from rbd_dynamics.replay.signals.window import Window, beginning, conventions_in
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -85,7 +85,7 @@ class Segments:
 
     Attributes:
         topic: where the joint states come from. recorded: what they call the joints.
-        survey: what was decided from the first messages.
+        conventions: what was decided from the first messages.
         rate: of the samples, Hz; `low_pass`: the filter.
         log: what was noticed; complete when the iteration is.
     """
@@ -113,7 +113,7 @@ class Segments:
         limits = [(x.lower, x.upper, x.velocity, x.effort) for x in (joint.limits for joint in self._joints)]
         self._turns = np.array([turns_of(joint.kind) for joint in self._joints])
         bounds = np.array(limits, dtype=float).reshape(-1, 4)
-        first = beginning(self._recorded(SURVEYED, Log()), len(self._joints))
+        first = beginning(self._recorded(FIRST_MESSAGES, Log()), len(self._joints))
         turning = [joint.kind.is_angle for joint in self._joints]
         self._corrections = corrections(
             self.joint_names,
@@ -126,15 +126,15 @@ class Segments:
             joint_offsets=settings.joint_offsets,
         )
         self._plan = plan_of(first, self.joint_names, self.log)
-        self.survey: Survey = surveyed(
-            lambda: self._messages(SURVEYED, Log()),
+        self.conventions: Conventions = conventions_in(
+            lambda: self._messages(FIRST_MESSAGES, Log()),
             self.joint_names,
             settings,
             self.log,
             limits=bounds,
             turns=self._turns,
         )
-        self.rate = settings.rate if settings.rate is not None else 1.0 / self.survey.period
+        self.rate = settings.rate if settings.rate is not None else 1.0 / self.conventions.period
         self.low_pass = LowPass(settings.cutoff_at(self.rate), settings.order, self.rate)
         edge = settings.edge if settings.edge is not None else 2.0 / self.low_pass.cutoff
         self.edge = edge + self._corrections.longest  # what a delayed signal lacks at the ends
@@ -167,10 +167,10 @@ class Segments:
             log.guess(text)
         self.log = log
         asked = self._falls if GRAVITY in self.settings.terms else None
-        screen = Screen(self.survey.usual, log, max_gap=self.survey.max_gap, falls=asked)
-        cleaner = Cleaner(self.survey, self.joint_names, self._turns, self._held, log, screen)
+        screen = Screen(self.conventions.usual, log, max_gap=self.conventions.max_gap, falls=asked)
+        cleaner = Cleaner(self.conventions, self.joint_names, self._turns, self._held, log, screen)
         states = self._messages(self.settings.block, log)
-        window = Window(self.settings, self.survey.first)
+        window = Window(self.settings, self.conventions.first)
         number, origin, signals = -1, 0, None
         self._shift = 0
         for samples in window.of(self._cleaned(states, cleaner, window)):
@@ -203,7 +203,7 @@ class Segments:
         yield from cleaner.finish()
 
     def _signals(self, origin: int) -> SegmentSignals:
-        found = self.survey
+        found = self.conventions
         at_rest = ~found.sampled  # their velocity is zero as given
         return SegmentSignals(
             self.low_pass,
@@ -225,7 +225,7 @@ class Segments:
         still, unknown = np.zeros(self.model.nv), np.full(self.model.nv, np.nan)
         v, a = (_placed(part, self._v_index, still) for part in (piece.velocity.T, piece.acceleration.T))
         tau, raw = (_placed(part, self._v_index, unknown) for part in (piece.signals[2].T, piece.raw[2].T))
-        t: Array = np.asarray((stamps - (self.survey.first - self._shift)) * SECOND, dtype=float)
+        t: Array = np.asarray((stamps - (self.conventions.first - self._shift)) * SECOND, dtype=float)
         return Segment(number, piece.start, stamps, t, q, v, a, tau, raw, self.measured, piece.filled)
 
     def _falls(self, positions: Array) -> bool:
@@ -233,7 +233,7 @@ class Segments:
         q = self._neutral.copy()
         q[self._q_index] = positions
         gravity = Robot(self.model).gravity(q)[self._v_index]
-        return falls(gravity, self.survey.effort, self.survey.usual.slack)
+        return falls(gravity, self.conventions.effort, self.conventions.usual.slack)
 
     @property
     def velocity_names(self) -> list[str]:
@@ -248,27 +248,27 @@ class Segments:
     def measured(self) -> Mask:
         """Joints (nv,) with a measured effort."""
         mask = np.zeros(self.model.nv, dtype=bool)
-        mask[self._v_index] = self.survey.effort
+        mask[self._v_index] = self.conventions.effort
         return mask
 
     @property
     def measured_velocities(self) -> list[str]:
         """Joints whose velocity is measured, not differentiated."""
-        return [name for name, measured in zip(self.joint_names, self.survey.velocity) if measured]
+        return [name for name, measured in zip(self.joint_names, self.conventions.velocity) if measured]
 
     def uncertainty(self) -> Uncertainty:
         """What noise is left in the signals, known after an iteration."""
         gain = [self.low_pass.noise_gain(derivatives=derivatives) for derivatives in range(3)]
         q, v, tau = self.noise.measured(self.low_pass)
-        given = self.survey.velocity
+        given = self.conventions.velocity
         parts: list[Any] = [
             gain[0] * q,
             np.where(given, gain[0] * v, gain[1] * q),
             np.where(given, gain[1] * v, gain[2] * q),
-            np.where(self.survey.effort, gain[0] * tau, np.nan),
+            np.where(self.conventions.effort, gain[0] * tau, np.nan),
         ]
         found = np.full((4, self.model.nv), np.nan)
-        found[:, self._v_index] = np.where(self.survey.sampled, parts, np.nan)
+        found[:, self._v_index] = np.where(self.conventions.sampled, parts, np.nan)
         return Uncertainty(*found)
 
     def summary(self) -> dict[str, Any]:
@@ -276,21 +276,25 @@ class Segments:
         return {
             "recording": str(self.recording.path),
             "topic": self.topic.name,
-            "clock": self.survey.clock,
-            "messages_per_second": 1.0 / self.survey.period,
+            "clock": self.conventions.clock,
+            "messages_per_second": 1.0 / self.conventions.period,
             "samples_per_second": self.rate,
             "cutoff": self.low_pass.cutoff,
             "order": self.low_pass.order,
             "edge": self.edge,
-            "max_gap": self.survey.max_gap,
+            "max_gap": self.conventions.max_gap,
             "differentiated": [
-                name for name, s, v in zip(self.joint_names, self.survey.sampled, self.survey.velocity) if s and not v
+                name
+                for name, sampled, measured in zip(
+                    self.joint_names, self.conventions.sampled, self.conventions.velocity
+                )
+                if sampled and not measured
             ],
         }
 
     def _remark_on_joints(self) -> None:
         named, ours = set(self.topic.joints), {*self.recorded, *self.model.joint_names, *self._followers.names}
-        held = [name for name, sampled in zip(self.joint_names, self.survey.sampled) if not sampled]
+        held = [name for name, sampled in zip(self.joint_names, self.conventions.sampled) if not sampled]
         remark_on_joints(
             self.log,
             others=[name for name in self.topic.joints if name not in ours],
@@ -299,7 +303,7 @@ class Segments:
                 for name, recorded, place in zip(self.joint_names, self.recorded, self._held)
                 if name in held
             },
-            silent=[n for n, effort in zip(self.joint_names, self.survey.effort) if not effort and n not in held],
+            silent=[n for n, effort in zip(self.joint_names, self.conventions.effort) if not effort and n not in held],
             complex_=[joint.name for joint in self.model.joints if joint not in self._joints],
         )
         missing = [name for name in self.recorded if name not in named]

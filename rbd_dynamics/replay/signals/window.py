@@ -13,10 +13,10 @@ from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading import JointStates, RecordingError
 from rbd_dynamics.replay.settings import Settings
 from rbd_dynamics.replay.signals.cleaning import Samples
-from rbd_dynamics.replay.signals.survey import SECOND, SURVEYED, Survey, survey
+from rbd_dynamics.replay.signals.conventions import FIRST_MESSAGES, SECOND, Conventions, conventions_of
 
 LATEST = 2**63 - 1  # ns
-FEWEST = 10  # messages, for a survey of their own
+FEWEST = 10  # messages, for conventions of their own
 
 
 class Window:
@@ -74,29 +74,29 @@ def _stamp(first: int, seconds: float) -> int:
     return min(first + round(min(seconds, LATEST * SECOND) / SECOND), LATEST)
 
 
-def surveyed(
+def conventions_in(
     messages: Callable[[], Iterable[JointStates]], joints: Sequence[str], settings: Settings, log: Log, **limits: Any
-) -> Survey:
-    """`survey` of the first messages; of the first ones inside the window, where one is asked for.
+) -> Conventions:
+    """`conventions_of` the first messages; of the first ones inside the window, where one is asked for.
 
     Where a clock was set, stamps may show none inside: then the recording's beginning counts.
     """
     first = beginning(messages(), len(joints))
     if settings.start is settings.end is None:
-        return survey(first, joints, settings, log, **limits)
-    whole = survey(first, joints, settings, Log(), **limits)
+        return conventions_of(first, joints, settings, log, **limits)
+    whole = conventions_of(first, joints, settings, Log(), **limits)
     window = Window(settings, whole.first)
     inside = beginning((window.holds(states, whole.clock) for states in messages()), len(joints))
     if len(inside) < FEWEST:
-        return survey(first, joints, settings, log, **limits)
-    return replace(survey(inside, joints, settings, log, **limits), first=whole.first)
+        return conventions_of(first, joints, settings, log, **limits)
+    return replace(conventions_of(inside, joints, settings, log, **limits), first=whole.first)
 
 
 def beginning(blocks: Iterable[JointStates], joints: int) -> JointStates:
-    """First blocks, as many as a survey wants."""
+    """First blocks, as many as they are decided from."""
     found: list[JointStates] = []
     for states in blocks:
         found.append(states)
-        if sum(map(len, found)) >= SURVEYED:
+        if sum(map(len, found)) >= FIRST_MESSAGES:
             break
-    return JointStates.joined(found, joints)[:SURVEYED]
+    return JointStates.joined(found, joints)[:FIRST_MESSAGES]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rbd_dynamics.control.hybrid.approach import LEAST_RATE, SLOW, Approach
+from rbd_dynamics.control.hybrid.contact_sense import ContactSense
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 
 DT = 1e-3
@@ -35,3 +36,18 @@ def test_a_tool_that_is_held_up_is_pushed_by_more_from_a_share_of_the_speed_on()
     assert pushed(1.01 * SLOW, inertia=1e-3) < 0.1 * LEAST_RATE
     spring = 10.0 * 0.25 * 20.0**2 * SPEED
     assert spring > LEAST_RATE and pushed(0.0, inertia=10.0) == pytest.approx(spring)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_tool_that_touches_again_as_it_approaches_again_is_in_contact_where_its_zero_is_known(known):
+    """A soft surface after a bounce: the force rises while the zero would be found. A zero of its own takes it in."""
+    rows, nothing = np.array([True]), np.zeros(1)
+    approach = Approach(
+        rows, np.ones(1), nothing, np.zeros(1), nothing, 20.0, LIMITS, ramp=0.0, zero=nothing if known else None
+    )
+    sense, told = ContactSense(), False
+    for k in range(300):
+        felt = 1.5 * LIMITS.contact_force * (1.0 - np.exp(-k * DT / 0.05))
+        sense.update(felt - float(approach.zero[0]), DT, LIMITS.contact_debounce, free=False)
+        told = told or approach.touches(np.zeros(1), np.array([felt]), DT, noise=sense)
+    assert told is known

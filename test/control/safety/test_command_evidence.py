@@ -139,3 +139,21 @@ def test_a_robot_whose_terms_lack_gravity_is_in_command():
     arm = Driven(compensated=False)
     for wanted in (None, lambda t: 0.3 * swing(t)):
         assert not arm.run(2.0, wanted)
+
+
+@pytest.mark.parametrize("compensated", [False, True])
+def test_a_robot_that_compensates_gravity_itself_is_in_command(compensated):
+    """Whether the node's terms know that or not."""
+    arm = Driven(compensated=compensated)
+    arm.plant.model.opt.gravity[:] = 0.0
+    for wanted in (None, swing, lambda t: swing(4.0)):
+        assert not arm.run(2.0, wanted)
+
+
+def test_a_robot_that_stands_at_a_stop_is_in_command():
+    """It is driven there, pressed against the stop with a third of the joint's limit, and driven away."""
+    arm = Driven()
+    assert not arm.run(2.0, lambda t: np.array([2.5 * min(t / 1.5, 1.0), 0.0, 0.0]))
+    assert not arm.run(2.0, lambda t: np.array([2.5 + 0.07 * min(t / 1.5, 1.0), 0.0, 0.0]))
+    assert arm.plant.state[0][0] == pytest.approx(2.5, abs=0.02)
+    assert not arm.run(2.0, lambda t: np.array([2.5 - 0.5 * min(t, 1.0), 0.0, 0.0]))

@@ -16,9 +16,9 @@ from helpers.nodes.torque_talk import in_lockstep
 
 TASK_ROWS = ["tool.rx", "tool.ry", "tool.rz", "tool.x", "tool.y"]
 MS = 1_000_000
-AHEAD = 1.5  # s: trajectories begin so much later, and are planned by then
+AHEAD = 0.3  # s: trajectories begin so much later, and are planned by then
 SETTLED = 100  # readings that are alike while it presses
-WAITS = 0.02  # s of ours for each millisecond of the robot's, until then
+WAITS = 0.05  # s of ours for each millisecond of the robot's, until then
 PARAMETERS = {
     "robot_description": pressing.robots()["panda"].read_text() if "panda" in pressing.robots() else "",
     "locked_joints": ["panda_finger_joint1"],
@@ -191,17 +191,21 @@ class Rig(Conversation):
             point = JointTrajectoryPoint(positions=[0.0, 0.0, 0.0, x, y][-len(names) :])
             point.time_from_start.sec, point.time_from_start.nanosec = int(t), round(1e9 * (t % 1.0))
             message.points.append(point)
-        ahead = AHEAD if len(points) > 1 else 0.0
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(self.time + round(1e9 * ahead), 1_000_000_000)
+        if len(points) > 1:
+            return self.send(message)
+        self.trajectories.publish(self.stamp(message))
+        others_run(0.1)
+
+    def send(self, message):
+        """A trajectory that begins in a while: states go on until then, and slowly until it is planned."""
+        begin = self.time + round(1e9 * AHEAD)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(begin, 1_000_000_000)
         said = self._answers()
         self.trajectories.publish(message)
-        if ahead:  # states go on meanwhile, and the robot's time slowly until it is planned
-            for _ in range(round(1000 * ahead)):
-                self.step()
-                if self._answers() == said:
-                    time.sleep(WAITS)
-        else:
-            others_run(0.1)
+        while self.time < begin:
+            self.step()
+            if self._answers() == said:
+                time.sleep(WAITS)
 
     def _answers(self):
         """How many trajectories were taken or refused."""
@@ -258,20 +262,20 @@ def smooth(s):
     return 10 * s**3 - 15 * s**4 + 6 * s**5
 
 
-def circle(radius, seconds, points=60):
+def circle(radius, seconds, turns=1.0, points=60):
     """Points of a circle, close enough together for a spline through them."""
     for k in range(points + 1):
-        angle = 2 * math.pi * smooth(k / points)
+        angle = 2 * math.pi * turns * smooth(k / points)
         yield seconds * k / points, radius * (1.0 - math.cos(angle)), radius * math.sin(angle)
 
 
-def error_on_a_circle(rig, told):
-    """Of 4 cm, in 3 s: how far from it the node tells that the tool is, m. told: as `Rig.task` tells it."""
-    rig.move(*circle(0.04, 3.0))
-    worst = 0.0
-    for k in range(3000):
+def error_on_a_circle(rig, told, turns=1.0):
+    """Of 4 cm, at 3 s a turn: how far from it the node tells that the tool is, m. told: as `Rig.task` tells it."""
+    rig.move(*circle(0.04, 3.0 * turns, turns))
+    worst, count = 0.0, round(3000 * turns)
+    for k in range(count):
         rig.step()
         x, y = told[-1].positions[3:5]
-        angle = 2 * math.pi * smooth(min((k + 1) / 3000, 1.0))
+        angle = 2 * math.pi * turns * smooth((k + 1) / count)
         worst = max(worst, math.hypot(x - 0.04 * (1.0 - math.cos(angle)), y - 0.04 * math.sin(angle)))
     return worst

@@ -49,6 +49,7 @@ class Ros:
         self.folder, self._kind = folder, executor
         self._entities: list[tuple[Any, Callable[[Any], Any]]] = []
         self._gone: deque[Callable[[], Any]] = deque()  # what destroys
+        self._setters: dict[str, tuple[Any, Callable[..., Any]]] = {}  # of parameters: {node: (its client, call)}
         os.environ.update(
             ROS_DOMAIN_ID=str(own_domain()),
             ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST",
@@ -86,6 +87,8 @@ class Ros:
         """Destroy all publishers, subscriptions and clients but the first `count`; how many there were."""
         there_were = len(self._entities)
         gone, self._entities = self._entities[count:], self._entities[:count]
+        left = {id(entity) for entity, _ in self._entities}
+        self._setters = {node: setter for node, setter in self._setters.items() if id(setter[0]) in left}
         self.destroy(*(partial(destroy, entity) for entity, destroy in reversed(gone)))
         return there_were
 
@@ -198,7 +201,10 @@ class Ros:
         from rclpy.parameter import Parameter
 
         messages = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        return list(self.client(SetParameters, f"{node}/set_parameters", again=5.0)(parameters=messages).results)
+        if node not in self._setters:  # one for all: each client of a service gets all of its answers
+            call = self.client(SetParameters, f"{node}/set_parameters", again=5.0)
+            self._setters[node] = (self._entities[-1][0], call)
+        return list(self._setters[node][1](parameters=messages).results)
 
 
 class Heard(list[Any]):
@@ -211,6 +217,10 @@ class Heard(list[Any]):
     def append(self, message: Any) -> None:
         super().append(message)
         self._came.set()
+
+    def wakes(self, other: Heard) -> None:
+        """Whoever waits for the other's messages looks whenever one comes here, too."""
+        self._came = other._came
 
     def wait_for(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Look whenever another one comes, and never in between: polling costs as much as the answers themselves."""

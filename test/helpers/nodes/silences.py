@@ -52,14 +52,26 @@ class Oracle:
 class Stream(Periodic):
     """Joint states at 200 Hz, those of `state`, until the context is left; `shift` (s) is added to their stamps."""
 
-    def __init__(self, ros: Ros, state: tuple[Array, Array] = A, names: Any = JOINTS) -> None:
+    def __init__(self, ros: Ros, state: tuple[Array, Array] = A, names: Any = JOINTS, *, name: str = "") -> None:
+        """name: of a node of its own that publishes them; else `ros.node` does."""
+        import rclpy
         from rclpy.qos import qos_profile_sensor_data
         from sensor_msgs.msg import JointState
 
         super().__init__(0.005)
         self.state, self.names, self.shift, self.paused, self.stamped = state, names, 0.0, False, True
         self._clock = ros.node.get_clock()
-        self._publisher = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+        self._node = rclpy.create_node(name, context=ros.context) if name else None
+        if self._node is None:
+            self._publisher = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
+        else:
+            self._publisher = self._node.create_publisher(JointState, "joint_states", qos_profile_sensor_data)
+            wait_until(lambda: self._publisher.get_subscription_count() >= 1, "a subscriber of joint_states")
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        if self._node is not None:
+            self._node.destroy_node()
 
     def act(self) -> None:
         if not self.paused:

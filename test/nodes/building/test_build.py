@@ -103,7 +103,7 @@ class TestBuild:
             assert (build._process is not None) == bool(processes)
 
     def test_what_is_cancelled_before_it_begins_ends_nothing_else(self, empty_cache):
-        from rbd_dynamics.nodes.managed.description import BuildError
+        from rbd_dynamics.nodes.managed.description_text import BuildError
 
         build = build_of(ARM, in_use=True, said=[])
         build.cancel()
@@ -123,7 +123,7 @@ class TestBuild:
     )
     @pytest.mark.parametrize("cached", [True, False])
     def test_errors_are_the_same_from_a_process_and_from_here(self, empty_cache, monkeypatch, text, reason, cached):
-        from rbd_dynamics.nodes.managed.description import BuildError
+        from rbd_dynamics.nodes.managed.description_text import BuildError
 
         if not cached:
             monkeypatch.setenv("RBD_DYNAMICS_CACHE_DIR", "")

@@ -162,6 +162,25 @@ def test_zeros_of_another_publisher_beside_the_robot_are_no_robot_to_hold(guard,
     assert not any(np.allclose(command, oracle.gravity(REST), rtol=1e-6) for command in commands)
 
 
+def test_zeros_that_come_alone_while_the_robots_states_are_late_are_no_robot_to_hold(guard, oracle):
+    guard.stream.state = (np.array([1.5, -1.5, 0.2]), REST)  # farther than a joint gets in 0.1 s
+    others_run(0.2)
+    guard.pass_on()
+    count = len(guard.commands)
+    with Stream(guard.ros, (REST, REST), name="joint_state_publisher") as zeros:
+        guard.diagnosed("position 0 of joint 'shoulder' is not plausible")  # they are heard
+        zeros.paused = guard.stream.paused = True
+        others_run(0.2)  # nothing vouches for where the robot is
+        guard.torques.paused, zeros.paused = True, False
+        others_run(0.5)
+        zeros.paused, guard.stream.paused = True, False
+        commands = guard.until_zero(count)
+    at_zero = oracle.gravity(REST) / np.linalg.norm(oracle.gravity(REST))
+    along = [command @ at_zero * at_zero for command in commands]
+    wrong = [command for command, part in zip(commands, along) if command.any() and np.allclose(command, part)]
+    assert not wrong, (len(commands), len(wrong), wrong[:2])
+
+
 @pytest.mark.parametrize(("mode", "last"), [("zero", REST), ("nothing", EFFORTS)])
 def test_it_does_what_on_silence_says(guard, mode, last):
     guard.ros.set_parameters("guard", on_silence=mode)

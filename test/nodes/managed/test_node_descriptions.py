@@ -14,6 +14,7 @@ from helpers.models.arms import ARM, JOINTS
 from helpers.models.shapes import described
 from helpers.nodes.ros_nodes import PATIENCE, Conversation, joint_state, needs_ros, wait_until
 from helpers.periodic import Periodic
+from helpers.wide import table
 
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
@@ -26,14 +27,14 @@ WORKER = "rbd_dynamics.nodes.building.build_worker"
 
 
 class Talk(Conversation, Periodic):
-    """Joint states at 200 Hz to an active torque node, as long as the context lasts, and its efforts."""
+    """Joint states at 100 Hz to an active torque node, as long as the context lasts, and its efforts."""
 
     def __init__(self, ros, node, joints=JOINTS, position=POSITION):
         from rclpy.qos import qos_profile_sensor_data
         from sensor_msgs.msg import JointState
 
         Conversation.__init__(self, ros, node)
-        Periodic.__init__(self, 0.005)
+        Periodic.__init__(self, 0.01)
         self._state = joint_state(joints, position, [0.0] * len(joints))
         self._states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
         self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
@@ -114,7 +115,10 @@ def test_a_newer_description_overtakes_a_heavy_one(talk):
     assert not workers(talk.node)
 
 
-@pytest.mark.parametrize("executable", ["feedforward", "hybrid_controller", "cartesian_controller"])
+EXECUTABLES = ["feedforward", "hybrid_controller", "cartesian_controller"]
+
+
+@pytest.mark.parametrize("executable", table(EXECUTABLES, EXECUTABLES[:2]))  # the third: the next test
 def test_parameters_are_in_force_at_once_while_another_robot_is_built(ros, executable):
     """A build may take minutes: nobody who changes the limits in the meantime waits for it."""
     parameters = {
@@ -171,7 +175,7 @@ def test_parameters_of_another_law_wait_for_it(ros):
             assert node.stop(signal.SIGTERM) == 0, node.log
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", table([signal.SIGINT, signal.SIGTERM], [signal.SIGINT]))
 def test_a_signal_ends_a_start_that_compiles_for_minutes(ros, number):
     with ros.start("feedforward", {"robot_description": HEAVY}, name=f"starting{number}") as node:
         at_work(node)
@@ -197,7 +201,7 @@ def test_nothing_is_left_of_a_node_that_is_killed_while_it_compiles(ros):
     wait_until(lambda: not workers(node), "the end of what it started")
 
 
-@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL])
+@pytest.mark.parametrize("number", table([signal.SIGSEGV, signal.SIGKILL], [signal.SIGSEGV]))
 def test_a_description_that_crashes_its_reader_is_refused_and_the_torques_go_on(talk, number):
     """As a stack overflow in native code does it, or the system where memory runs out."""
     talk.describe(HEAVY)

@@ -53,7 +53,7 @@ class LifeCycle(Conversation):
 def test_what_goes_wrong_in_a_transition_is_kept_until_one_succeeds():
     from rclpy.lifecycle import TransitionCallbackReturn as Result
 
-    from rbd_dynamics.nodes.managed.description import BuildError
+    from rbd_dynamics.nodes.managed.description_text import BuildError
     from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 
     class Node:

@@ -44,7 +44,7 @@ def test_help_tells_the_whole_interface(ros, interface):
         (["--urdf", ""], 1, "robot description: is empty"),
         (["--urdf", "/there/is/none.urdf"], 1, "no such file: /there/is/none.urdf"),
         (["--urdf", "ur55_robot"], 1, "'ur5_robot'"),
-        (["--urdf", __file__], 1, "test_node_start.py' is not a URDF"),
+        (["--urdf", __file__], 1, "test_node_start.py' is neither URDF nor SDF"),
         (["--ros-args", "--foo"], 2, "--foo"),
         (["--ros-args", "--params-file", "/there/is/none.yaml"], 1, "/there/is/none.yaml"),
         (["--ros-args", "-r", "__node:=a-b"], 1, "__node:=a-b"),

@@ -225,7 +225,7 @@ def test_named_constraints_never_wait_for_the_compiler(ask, state):
 
 
 def test_every_kernel_of_named_constraints_is_there_after_configuration(robot, tmp_path, monkeypatch):
-    from rbd_dynamics.nodes.managed.description import Prefix
+    from rbd_dynamics.nodes.managed.description_text import Prefix
     from rbd_dynamics.nodes.server import constrained_services as services
     from rbd_dynamics.nodes.server.known_constraints import KnownConstraints
     from rbd_dynamics_interfaces import srv

@@ -107,6 +107,7 @@ def test_a_singular_start_configures_and_engaging_says_so(ros, arm):
     parameters = {"robot_description": robot_file(arm).read_text(), "tool_frame": "tool0", "state_timeout": 0.0}
     names = ["shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3"]
     with ros.start("hybrid_controller", parameters) as node:
+        node.is_active()  # it may have to compile for another arm
         talk = Conversation(ros, node)
         states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
         wrenches = ros.publisher(WrenchStamped, "wrench", qos_profile_sensor_data)
@@ -143,7 +144,7 @@ def test_a_model_that_is_a_kilogram_wrong_touches_at_the_wanted_speed(rig, missi
         links[0].mass[0] *= max(0.0, 1.0 - min(1.0, lighter))
         left = 1.0 - min(1.0, 1.0 / lighter)
         links[1].mass[0] -= max(0.0, left)
-    placed(rig, rig.plant, 0.015)
+    placed(rig, rig.plant, 0.012)
     rig.run(0.4)  # holding, it sinks or rises
     assert rig.forces[-1] == 0.0
     answer = rig.engage()
@@ -190,7 +191,7 @@ def test_a_sensor_of_the_opposite_sign_is_named(rig):
     """It reads what the robot exerts: at the first touch a pull."""
     put(rig, wrench_of_robot=True)
     try:
-        engaged(rig, 1.5)
+        engaged(rig, 0.0).run_until_it_stops(1.5)
         rig.diagnosed("wrench that the robot exerts, not the one on it (wrench_of_robot: true)")
         assert max(rig.forces) < 20.0
     finally:
@@ -235,12 +236,12 @@ def test_gains_that_are_not_stable_are_refused(node_and_rig, gains, reason):
 
 def test_friction_of_a_third_costs_less_than_three_millimetres(rig):
     on_a_surface(rig, stiffness=1e5, friction=0.3)
-    engaged(rig, 1.8)
+    engaged(rig, 1.4)
     is_pressed_with_ten_newton(rig, rtol=0.1)
     with rig.task() as told:
-        worst = error_on_a_circle(rig, told)
+        worst = error_on_a_circle(rig, told, turns=0.5)
     assert worst < 3e-3
-    assert 5.0 < min(rig.forces[-3000:]) and max(rig.forces[-3000:]) < 15.0
+    assert 5.0 < min(rig.forces[-1500:]) and max(rig.forces[-1500:]) < 15.0
 
 
 def test_a_soft_surface_is_pressed_and_one_that_gives_too_much_is_told(rig):
@@ -259,8 +260,8 @@ def test_a_soft_surface_is_pressed_and_one_that_gives_too_much_is_told(rig):
 def test_a_tilted_surface_is_told(rig):
     on_a_surface(rig, stiffness=1e5, tilt=math.radians(10.0), friction=0.2)
     put(rig, press_tolerance=0.01)
-    engaged(rig, 1.5)
-    rig.move((0.5, 0.0, 0.0), (2.5, 0.1, 0.0))
+    engaged(rig, 1.2)
+    rig.move((0.1, 0.0, 0.0), (2.1, 0.1, 0.0))
     rig.run_until_it_stops(2.5)
     rig.diagnosed("the surface is not where it should be")
     rig.diagnosed("or tilted (")
@@ -269,9 +270,9 @@ def test_a_tilted_surface_is_told(rig):
 def test_a_tilted_surface_is_followed_when_its_normal_is_estimated(rig):
     on_a_surface(rig, stiffness=1e5, tilt=math.radians(10.0), friction=0.2)
     put(rig, press_tolerance=0.01, estimate_normal=True)
-    engaged(rig, 1.5)
-    rig.move((0.2, 0.0, 0.0), (3.2, 0.1, 0.0))
-    rig.run(3.48)  # 17 mm down or up
+    engaged(rig, 1.2)
+    rig.move((0.1, 0.0, 0.0), (3.1, 0.1, 0.0))
+    rig.run(3.38)  # 17 mm down or up
     with rig.task() as told:
         rig.run(0.02)
         np.testing.assert_allclose(math.degrees(told[-1].surface_tilt[0]), 10.0, atol=0.5)
@@ -289,6 +290,6 @@ def test_an_offset_of_the_sensor_is_no_contact(rig, bias):
     assert answer.success and answer.message == "approach"
     rig.run(0.3)
     assert "press" not in rig.node.log.rsplit("approach", 1)[-1]  # it has not touched
-    rig.run(2.2)
+    rig.run(1.7)
     assert abs(np.mean(rig.forces[-200:]) - 10.0) < 0.3
     is_told(rig, "force in free motion")

@@ -115,6 +115,8 @@ def test_the_wrench_at_a_frame_with_what_is_not_told(talk, robot):
     (result,) = talk.ros.set_parameters(talk.node.name, wrench_frame="palm")
     assert result.successful  # it is built aside, and fails
     talk.diagnosed("parameter 'wrench_frame': ")
+    talk.ros.set_parameters(talk.node.name, wrench_frame="base")
+    talk.diagnosed("parameter 'wrench_frame': wrench frame 'base' is fixed to the world")
     assert talk.ros.set_parameters(talk.node.name, wrench_frame="hand")[0].successful
     wait_until(lambda: talk.node.log.count("ready for 'arm'") == 2, "the monitor of a wrench")
     wrenches = talk.ros.collect(WrenchEstimate, f"{talk.node.name}/external_wrench", 1000)
@@ -237,6 +239,16 @@ def test_thresholds_change_while_it_runs(talk):
     np.testing.assert_allclose(talk.arrived().effort, [0.0, 8.0, 0.0], atol=0.1)
     others_run(0.2)
     assert not talk.touched()
+    talk.ros.set_parameters(talk.node.name, contact_thresholds=[0.0])
+    wait_until(lambda: talk.node.log.count("ready for") == 3, "no threshold")
+
+    since = len(talk.reports)
+
+    def told():
+        pairs = [pair for report in talk.reports[since:] for status in report.status for pair in status.values]
+        return [pair.value for pair in pairs if pair.key == "contact"]
+
+    wait_until(lambda: "unknown: no contact_thresholds are given" in told(), "that nothing tells contact")
 
 
 def test_what_the_simulator_carries_is_seen(ros):

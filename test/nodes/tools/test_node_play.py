@@ -113,11 +113,25 @@ def test_a_set_point_is_not_waited_for(talk, tmp_path):
 def test_a_node_without_a_robot_refuses(ros, tmp_path):
     (path := tmp_path / "motion.yaml").write_text(one_point(600))
     with ros.start("feedforward", {}, name="robotless"):
-        output, errors = (played := begin(path, "--topic", "robotless/joint_trajectory")).communicate(timeout=PATIENCE)
+        played = begin(path, "--topic", "robotless/joint_trajectory", "--patience", "8")
+        output, errors = played.communicate(timeout=PATIENCE)
     assert played.returncode == 1 and output == ""
     assert errors.startswith(
-        "rbd_dynamics: robotless/joint_trajectory: refused: the node is not active or has no robot"
+        "rbd_dynamics: robotless/joint_trajectory: refused: the node is not active or has no robot, after 8 s as well"
     )
+
+
+def test_a_node_that_has_just_been_started_is_given_time(ros, tmp_path):
+    """To build its robot, and to hear joint states, which come once it has refused the motion."""
+    (path := tmp_path / "motion.yaml").write_text(one_point(600))
+    patient = {"state_timeout": 60.0, "path_tolerance": 0.0, "plausible_velocity": 0.0}
+    with ros.start("feedforward", {"robot_description": ARM, "kp": [1.0], **patient}, name="fresh") as node:
+        talk = Talk(ros, node)
+        played = begin(path, "--topic", "fresh/joint_trajectory", "--patience", "60", "--no-wait")
+        wait_until(lambda: "trajectory refused: " in node.log, "a first refusal")
+        output, errors, _ = until_it_ends(played, talk)
+        assert played.returncode == 0, errors
+        assert output.endswith("under way: trajectory of 1 points, 600.000 s\n")
 
 
 def test_a_motion_that_another_ends_has_ended_early(talk, tmp_path):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -90,10 +91,56 @@ def test_a_service_is_called_and_its_answer_printed(asked, talk):
         (("/asked/set_payload", "{payload: {inertia: {mass: 1}}}"), "payload.inertia.mass: there is no such field"),
         (("/asked/set_payload", "{payload: {inertia: {m: much}}}"), "payload.inertia.m: 'much' is no double"),
         (("/asked/set_payload", "[1]"), "the message: expected {payload, transition_time}, not [1]"),
-        (("/asked/set_paylod", "--patience", "1"), "waited 1 s in vain for service /asked/set_paylod"),
+        (("/asked/set_paylod", "--patience", "2"), "service /asked/set_paylod; did you mean 'set_payload'?"),
+        (("/asked/engage", "--patience", "2"), "service /asked/engage: node /asked runs, and has it once it has its"),
+        (("/nobody/engage", "--patience", "2"), "waited 2 s in vain for service /nobody/engage"),
     ):
         code, out, err = asked("call", *words)
         assert (code, out) == (2, "") and reason in err
+
+
+def test_nodes_services_fields_and_joints_are_completed(talk):
+    """As the tab key asks for them, within what is written of the YAML."""
+    from argparse import Namespace
+
+    from rbd_dynamics.cli import completion
+
+    service, topic = Namespace(service="/asked/set_payload"), Namespace(topic="/asked/joint_trajectory")
+    talk.node.is_active()
+    for complete, prefix, options, found in (
+        (completion.complete_node, "/as", None, ["/asked"]),
+        (completion.complete_service, "/asked/set_p", None, ["/asked/set_payload"]),
+        (completion.complete_topic, "/asked/joint_tra", None, ["/asked/joint_trajectory"]),
+        (completion.complete_parameter, "path_t", Namespace(node="/asked"), ["path_tolerance"]),
+        (completion.complete_values, "", service, ["{payload: ", "{header: ", "{stamp: "]),
+        (completion.complete_values, "{payload: {iner", service, ["{payload: {inertia: "]),
+        (completion.complete_values, "{joint_names: [s", topic, ["{joint_names: [shoulder", "{joint_names: [slide"]),
+    ):
+
+        def completed(complete=complete, prefix=prefix, options=options, found=found):
+            told = complete(prefix, **({"parsed_args": options} if options else {}))
+            return set(found) <= set(told) and all(each.startswith(prefix) for each in told)
+
+        with talk_on(talk):
+            wait_until(completed, f"{found} after {prefix!r}")
+
+
+@contextmanager
+def talk_on(talk):
+    """Joint states come meanwhile."""
+    ended = threading.Event()
+
+    def publish():
+        while not ended.wait(0.05):
+            talk.states.publish(talk.message(np.zeros(3), np.zeros(3)))
+
+    thread = threading.Thread(target=publish)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def test_a_message_is_published_from_words_or_a_file(asked, ros, tmp_path):

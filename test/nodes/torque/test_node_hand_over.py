@@ -12,6 +12,7 @@ from helpers.nodes.ros_nodes import PATIENCE, joint_state, needs_ros, others_run
 pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
 from helpers.nodes.pressing_rig import MS, PARAMETERS, Rig, start  # noqa: E402
+from helpers.nodes.torque_talk import LOST  # noqa: E402
 
 pytestmark = [
     *needs_ros,
@@ -33,6 +34,7 @@ class TwoRig(Rig):
         super().__init__(ros, node, plant, height)
         self.other = other
         self.others = ros.collect(JointState, f"{other.name}/effort", 1000)
+        self.others.wakes(self.efforts)
         self.commander = self.efforts
         self.hand_over = {name: ros.client(Trigger, f"{name}/hand_over") for name in (HYBRID, CARTESIAN)}
 
@@ -44,24 +46,23 @@ class TwoRig(Rig):
         self.wrenches.publish(self.reading(force))
         state = joint_state(pressing.ARM, q, v, stamp=self.time)
         self.states.publish(state)
-        begin = again = time.monotonic()
-        found = None
-        while found is None:
+        begin, found = time.monotonic(), []
+
+        def came():
             for efforts in (self.commander, self.others if self.commander is self.efforts else self.efforts):
                 if efforts and efforts[-1].header.stamp == state.header.stamp:
-                    found = efforts[-1]
-                    if found.header.frame_id:
+                    found.append(efforts[-1])
+                    if efforts[-1].header.frame_id:
                         self.commander = efforts
-            now = time.monotonic()
-            logs = f"{self.node.log}\n{self.other.log}" if now > begin + PATIENCE else ""
-            assert now < begin + PATIENCE, f"waited {PATIENCE:g} s in vain for an effort\n{logs}"
-            if now > again + 0.3:
-                self.states.publish(state)
-                again = now
-            time.sleep(5e-5)
-        self.plant.advance(np.array(found.effort), 1e-3)
+            return bool(found)
+
+        while not self.efforts.wait_for(came, LOST):
+            assert time.monotonic() < begin + PATIENCE, f"no effort\n{self.node.log}\n{self.other.log}"
+            self.states.publish(state)
+        tau = np.array(found[-1].effort)
+        self.plant.advance(tau, 1e-3)
         self.time += MS
-        return np.array(found.effort)
+        return tau
 
     def takes_over(self, name):
         """The node of that name is asked to, while states go on; the largest step of an effort, N m."""
@@ -121,9 +122,9 @@ def test_they_take_over_in_motion_and_the_force_stays(rig):
     if rig.commander is not rig.efforts:
         rig.takes_over(HYBRID)
     assert rig.engage().success
-    rig.run(2.0)
-    rig.move((0.5, 0.0, 0.0), (2.5, 0.06, 0.0))
-    rig.run(1.2)
+    rig.run(1.5)
+    rig.move((0.1, 0.0, 0.0), (2.1, 0.06, 0.0))
+    rig.run(0.8)
     place = rig.plant.data.body(pressing.TOOL).xpos
     before = place.copy()
     rig.run(0.01)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -333,15 +334,13 @@ def test_trajectory_that_was_planned_too_late_does_not_hurry(standing, stamped):
 
 
 def children(pid):
-    """Processes that it has started."""
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        direct = [int(child) for child in file.read().split()]
-    others = [
-        int(child)
-        for task in os.listdir(f"/proc/{pid}/task")
-        for child in open(f"/proc/{pid}/task/{task}/children").read().split()
-    ]
-    return sorted(set(direct + others))
+    """Processes that it has started; a thread of it may end while they are read."""
+    found = set()
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                found.update(int(child) for child in file.read().split())
+    return sorted(found)
 
 
 def test_no_process_is_left_when_the_node_is_killed(ros, robot):
@@ -357,5 +356,5 @@ def zombie(pid):
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return True

@@ -76,10 +76,7 @@ FAULTS = {
     **{f"rotor of joint {k}": ({"rubs": (k,)}, None) for k in range(6)},
     **{f"centre of link {k}": ({"rotors": 0.0}, k) for k in range(6)},
 }
-NARROW = {
-    ("ur10_robot", "rotors and centres"), ("panda", "masses"), ("kinova", "centres"), ("z1", "twice the swing"),
-    ("z1", "rotor of joint 0"),
-}  # fmt: skip
+NARROW = {("ur10_robot", "rotors and centres"), ("kinova", "centres"), ("z1", "twice the swing")}
 
 
 @pytest.mark.parametrize(
@@ -115,7 +112,7 @@ def test_currents_are_told_beside_inertias_and_rotors_that_are_wrong(name):
 SIGNS = [(name, k) for name in ARMS for k in range(6)]
 
 
-@pytest.mark.parametrize(("name", "k"), table(SIGNS, [("ur10_robot", 0), ("z1", 1)]))
+@pytest.mark.parametrize(("name", "k"), table(SIGNS, [("z1", 1)]))
 def test_one_sign_is_told_beside_inertias_and_rotors_that_are_wrong(name, k):
     model = described(name)
     stamps, numbers = recorded(name, off=0.1, seed=k + 1)
@@ -222,7 +219,7 @@ def test_a_zero_that_is_elsewhere_is_told_with_its_value(name, k, zero):
 # --- efforts that are none --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", [0.0, 2.5])
+@pytest.mark.parametrize("value", table([0.0, 2.5], [2.5]))
 def test_efforts_that_never_change_are_none_and_nothing_is_exported(value):
     model = described("panda")
     stamps, numbers = recorded("panda")
@@ -237,16 +234,22 @@ def test_efforts_that_never_change_are_none_and_nothing_is_exported(value):
     assert reason(found, "panda_joint1") and not reason(found, "panda_joint2")
 
 
-def test_efforts_without_gravity_or_in_an_unknown_unit_export_no_masses():
+UNITS = [(name, scale) for name in ("z1", "panda") for scale in (0.02, 0.0)]
+
+
+@pytest.mark.parametrize(("name", "scale"), table(UNITS, UNITS[:1]))
+def test_efforts_without_gravity_or_in_an_unknown_unit_export_no_masses(name, scale):
     """Seen: a corrected description of 0.17 kg in place of 4.5."""
-    model = described("panda")
-    for scale in (0.02, 0.0):
-        stamps, numbers = recorded("panda", duration=20.0)
-        numbers[:, 2] *= scale
-        identifier = InertiaIdentifier(shared_robot(model), low_pass=LOW_PASS, base=base_errors(model))
-        for part in segments_of(stamps, numbers):
-            identifier.add(part)
-        assert "in another unit, without gravity, or none at all" in identifier.results().refused
+    model = described(name)
+    stamps, numbers = recorded(name, duration=20.0)
+    numbers[:, 2] *= scale
+    identifier = InertiaIdentifier(shared_robot(model), low_pass=LOW_PASS, base=base_errors(model))
+    for part in segments_of(stamps, numbers):
+        identifier.add(part)
+    assert "in another unit, without gravity, or none at all" in identifier.results().refused
+
+
+def test_masses_that_no_description_has_so_wrong_are_implausible():
     given = np.array([3.0, 2.0, 1.0])
     assert not implausible_masses(given, given * [1.5, 0.6, 0.1])  # one small body by much, others by little
     assert implausible_masses(given, given * [1.0, 0.1, 0.1])

@@ -12,7 +12,7 @@ from rbd_dynamics.control.terms import WITHOUT_FRICTION
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.drive_gains import inverse_of
 from rbd_dynamics.replay.identification.drives.columns import SHARED, DriveColumns, Part
-from rbd_dynamics.replay.identification.drives.description import exportable
+from rbd_dynamics.replay.identification.drives.exported import exportable
 from rbd_dynamics.replay.identification.drives.results import DrivePart, DriveResult, JointDrive
 from rbd_dynamics.replay.identification.drives.selection import Choice, Chooser
 from rbd_dynamics.replay.identification.estimates import Estimate

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 
-from rbd_dynamics.replay.identification.drives.description import Exported
+from rbd_dynamics.replay.identification.drives.exported import Exported
 from rbd_dynamics.replay.identification.estimates import Estimate, Plain
 from rbd_dynamics.replay.identification.validation import Validation
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rbd_dynamics.common.excerpt import listed
 from rbd_dynamics.common.safe_yaml import LARGE, read_file
 from rbd_dynamics.replay.log import Log
-from rbd_dynamics.replay.reading.splitting import is_split
+from rbd_dynamics.replay.reading.splitting import is_split, missing_parts
 from rbd_dynamics.replay.reading.storage import RecordingError, first_bytes
 
 LONGEST_FILE_NAME = 255  # bytes, of the file systems in use
@@ -60,6 +61,9 @@ def parts_of(path: Path, log: Log) -> Parts:
                 f"{path} has {len(files)} recordings in it, not the parts of one (bag_0, bag_1 ..., each after the "
                 f"last): name one of them, {files[0].name} or another"
             )
+        if missing := missing_parts(files):
+            log.count("damaged parts", number=len(missing))
+            log.remark(f"by the names of the others, parts are missing: {listed(missing)}")
     if not files:
         raise RecordingError(f"{path} has no recording in it: no .db3, .mcap or .bag file")
     return Parts(files, found.expected, found.compressed, found.distribution)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
-from rbd_dynamics.collisions.shapes import CollisionShape
+from rbd_dynamics.collisions.shapes import CollisionShape, ShapeKind
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.shapes import Shape, urdf_shapes
@@ -45,7 +46,8 @@ def collision_shapes(
 
 def _shape(name: str, link: str, shape: Shape, find: Callable[[str], Path | None]) -> CollisionShape:
     if shape.kind != "mesh":
-        return CollisionShape(name, link, shape.kind, size=shape.size, placement=shape.placement)
+        kind = cast(ShapeKind, shape.kind)  # of a URDF, whose kinds all are
+        return CollisionShape(name, link, kind, size=shape.size, placement=shape.placement)
     path = find(shape.file)
     if path is None:
         raise ValueError(f"collision shape {name!r}: mesh {shape.file} was not found")

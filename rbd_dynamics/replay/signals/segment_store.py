@@ -29,7 +29,7 @@ class _Kept(NamedTuple):
     arrays: list[tuple[np.dtype[Any], tuple[int, ...]]]
 
 
-class Spool:
+class SegmentStore:
     """Takes the segments of a first pass as they go by, and has them for others, if there was room for all.
 
     The file is a temporary one without a name. A full disk is no error: the recording is there to be read again.

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rbd_dynamics.common.excerpt import excerpt, shortened
 from rbd_dynamics.common.markup.xml_text import HasDoctype, is_strict, parsed
@@ -21,6 +22,7 @@ E = TypeVar("E")
 #: called as progress(name of a kernel, its number, how many there are); raises BuildError where nobody waits any more
 Progress = Callable[[str, int, int], None]
 
+SAME_GRAVITY = 0.1  # m/s^2; formats differ in what it is by default
 MANY_BODIES = 50  # whose kernels take long to compile
 
 
@@ -71,13 +73,21 @@ def read_model(text: str, params: CommonParameters, warn: Callable[[str], None])
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *_, **__: warn(str(message))
-        model = load_urdf(
-            text,
-            base=params.root,
-            gravity=(x, y, z),
-            locked=locked or None,
-            inertias="as_given" if params.given_inertias else "checked",
-        )
+        options: dict[str, Any] = {
+            "base": params.root,
+            "locked": locked or None,
+            "inertias": "as_given" if params.given_inertias else "checked",
+        }
+        if params.model or "<sdf" in text:
+            from rbd_dynamics.formats.load import load  # it takes a URDF as well; what it imports takes time
+
+            model = load(text, model=params.model or None, **options)
+            if math.dist(model.gravity, params.gravity) > SAME_GRAVITY:
+                described = list(model.gravity)
+                warn(f"gravity is {[x, y, z]} m/s^2, as parameter 'gravity' says, and not {described}, as the SDF does")
+            model = model.with_gravity((x, y, z))
+        else:
+            model = load_urdf(text, gravity=(x, y, z), **options)
     if not model.joints:
         raise ValueError(f"robot {excerpt(model.name)} has no joint that moves: there is nothing to compute")
     if len(model.bodies) > params.most_links:

@@ -19,7 +19,7 @@ from rbd_dynamics.replay.signals.usual import Usual
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-SURVEYED = 2000  # messages
+FIRST_MESSAGES = 2000  # messages
 LONG_AGO = 10**15  # ns: a later time is that of the day, an earlier one may be a simulation's
 SHORTEST_MAX_GAP = 0.05  # s
 FEWEST = 3.0  # periods: of the window in which stamps are sorted
@@ -31,7 +31,7 @@ SECOND = 1e-9  # of a ns
 
 
 @dataclass(frozen=True)
-class Survey:
+class Conventions:
     """What holds for all of a recording. Arrays (joints,).
 
     Attributes:
@@ -59,7 +59,7 @@ class Survey:
     usual: Usual
 
 
-def survey(
+def conventions_of(
     states: JointStates,
     joints: Sequence[str],
     settings: Settings,
@@ -67,7 +67,7 @@ def survey(
     *,
     limits: Array | None = None,
     turns: Array | None = None,
-) -> Survey:
+) -> Conventions:
     """Decide what holds for the whole recording. Raises RecordingError where there is too little to go by.
 
     limits: of the joints (joints, 4): lowest and highest position, velocity, effort; None: unknown. turns: whole
@@ -113,7 +113,7 @@ def survey(
         turns=np.zeros(len(joints)) if turns is None else turns,
         log=log,
     )
-    return Survey(clock, wall_clock, period, max_gap, sampled, velocity, effort, window, first, usual)
+    return Conventions(clock, wall_clock, period, max_gap, sampled, velocity, effort, window, first, usual)
 
 
 def _times(stamps: NDArray[np.int64], received: NDArray[np.int64], window: int) -> tuple[int, NDArray[np.int64]]:

@@ -42,7 +42,7 @@ class _Step(NamedTuple):
     bias: Scalar  # p
 
 
-class WaitingCoordinates:
+class CoordinateElimination:
     """All coordinates of a model; a, tau, prescribed (nv) as in `hybrid_dynamics`. Finds `qdd` and `tau` (nv)."""
 
     def __init__(self, model: Model, a: Vector, tau: Vector, prescribed: Vector) -> None:

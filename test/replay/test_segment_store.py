@@ -14,31 +14,31 @@ from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.replay import Recording, Segments, study
 from rbd_dynamics.replay.analysis import analyse
 from rbd_dynamics.replay.questions import Questions
-from rbd_dynamics.replay.signals.spool import Spool
+from rbd_dynamics.replay.signals.segment_store import SegmentStore
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    path = bag(tmp_path_factory.mktemp("spool") / "bag")
+    path = bag(tmp_path_factory.mktemp("segments") / "bag")
     return Segments(Recording(path), load_urdf(URDF), settings=replace(SETTINGS, block=300))
 
 
 def test_a_second_pass_has_the_same_segments(found):
-    spool, told = Spool(), []
-    first = list(spool.passing(found))
-    assert spool.complete and len(first) > 2
-    second = list(spool.segments(told.append))
+    store, told = SegmentStore(), []
+    first = list(store.passing(found))
+    assert store.complete and len(first) > 2
+    second = list(store.segments(told.append))
     for one, other in zip(first, second, strict=True):
         for a, b in zip(astuple(one), astuple(other), strict=True):
             np.testing.assert_array_equal(a, b)
             assert np.asarray(a).dtype == np.asarray(b).dtype
-    assert told[-1] == 1.0 and not spool.complete, "nothing is kept any longer"
+    assert told[-1] == 1.0 and not store.complete, "nothing is kept any longer"
 
 
 def test_what_is_too_long_is_read_again(found):
-    spool = Spool(20_000)
-    assert len(list(spool.passing(found))) > 2
-    assert not spool.complete
+    store = SegmentStore(20_000)
+    assert len(list(store.passing(found))) > 2
+    assert not store.complete
 
 
 @pytest.mark.parametrize("path", ["/dev/full", None])
@@ -49,9 +49,9 @@ def test_a_full_disk_is_no_error(found, monkeypatch, path):
         return open(path, "w+b", buffering=0)
 
     monkeypatch.setattr(tempfile, "TemporaryFile", opened)
-    spool = Spool()
-    assert len(list(spool.passing(found))) > 2
-    assert not spool.complete
+    store = SegmentStore()
+    assert len(list(store.passing(found))) > 2
+    assert not store.complete
 
 
 def test_an_analysis_reads_a_recording_once_and_says_the_same(tmp_path, monkeypatch):
@@ -67,5 +67,5 @@ def test_an_analysis_reads_a_recording_once_and_says_the_same(tmp_path, monkeypa
 
     kept = results()
     assert len(reads) == 1
-    monkeypatch.setattr(study, "Spool", lambda: Spool(0))
+    monkeypatch.setattr(study, "SegmentStore", lambda: SegmentStore(0))
     assert results() == kept and len(reads) == 3

@@ -21,7 +21,7 @@ FAR = 2.0  # rad: from where on angles are told near a turn that is not zero
 MOVED = 0.5  # rad, after which it is another
 
 
-class Turns:
+class ContinuousAngles:
     """Keeps what a controller's angles are told near (`FrameConstraint.near`) behind where its tool is turned.
 
     Parameters:

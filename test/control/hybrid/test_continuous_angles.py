@@ -14,9 +14,9 @@ from rbd_dynamics import Robot
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint
 from rbd_dynamics.constraints.placements import checked_placement
 from rbd_dynamics.control.hybrid.checks import ANGLE_SLACK, LARGEST_ANGLE
+from rbd_dynamics.control.hybrid.continuous_angles import ContinuousAngles, near_log
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.task import HybridTask
-from rbd_dynamics.control.hybrid.turns import Turns, near_log
 from rbd_dynamics.spatial import exp_so3
 
 TOOL = "wrist_3_joint"
@@ -65,7 +65,7 @@ def test_a_tool_may_turn_on_through_half_a_turn(controlled, way):
     frame = checked_placement(at, "frame")
     controller.renumber(lambda rows: rows.renumbered(lambda each: replace(each, reference_placement=frame)))
     row = controlled.index("ry")
-    turns, v = Turns(controller), way * np.eye(6)[5]
+    turns, v = ContinuousAngles(controller), way * np.eye(6)[5]
     turns.begin()
     for angle in np.linspace(0.0, LARGEST_ANGLE + ANGLE_SLACK, 400):
         q = Q + angle * v
