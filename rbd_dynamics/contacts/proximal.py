@@ -25,8 +25,11 @@ NEWTON_STEPS = 20  # in each
 HALVINGS = 30
 NEAR = 1e-5  # e, of the mean response of a contact
 DESCENT = 1e-4  # Armijo's
+ROUNDING = 1e-12  # of the value
+FLATTER = 0.5  # of the slope, that a step leaves at most
 FLOOR = 1e-6  # of the gradient's parts: below that, what no step halves is rounding, too
 LEAST, LARGEST = 0.3, 8.0  # factors of a step of the slip
+ENOUGH = 1e-7  # of the largest force: what violates the law by no more after all steps is taken
 SETTLED = 1e-10  # of the gradient's parts: what is left is rounding
 
 
@@ -222,6 +225,14 @@ def proximal_step(
             if value[0] <= here - DESCENT * part * slope:
                 found = 1
                 break
+            if value[0] <= here + ROUNDING * abs(here):  # values tell no more; the slope does
+                gathered(rows, nv, X, p, T)
+                rest = 0.0
+                for d in range(nv):
+                    rest += way[d] * (D[d] * tried[d] - T[d])
+                if abs(rest) <= FLATTER * slope:
+                    found = 1
+                    break
             part = 0.5 * part
         if found == 0:  # rounding is all that is left
             motion_of(rows, nv, X, free, y, u)
@@ -239,7 +250,7 @@ def proximal_forces(
     y: Array, u: Array, slip: Array, change: Array, start: Array, rho: Array, H: Array, T: Array, C: Array, way: Array,
     tried: Array, moved: Array, value: Array,
 ) -> int:  # fmt: skip
-    """Improves f (3 contacts), in place, until the law holds to 10 tolerance[0] of the largest force.
+    """Improves f (3 contacts), in place, until the law holds to 10 tolerance[0] of the largest force, or to ENOUGH.
 
     D, inverse (nv): of M = U D U^T, and 1 / D. X (3 contacts, nv) = A U^-T; y (nv) = U^T times the change of v. For its
     own use u, start, moved (3 contacts), slip, change, rho (contacts), H (9 contacts), T (4 nv), C (nv, nv), way,
@@ -281,7 +292,7 @@ def proximal_forces(
             along += change[k] * (new - change[k])
             square += (new - change[k]) * (new - change[k])
             moved[k] = new
-        if count > 1 and square > 0.0:  # Aitken's: how far the changes of the slip will come in the end
+        if count > 5 and square > 0.0:  # Aitken's: how far the changes of the slip will come in the end
             factor = max(LEAST, min(LARGEST, -factor * along / square))
         for k in range(contacts):
             change[k] = moved[k]
@@ -295,6 +306,9 @@ def proximal_forces(
         for d in range(nv):
             y[d] = y[d] * inverse[d]
         motion_of(rows, nv, X, free, y, u)
+    violated(contacts, mu, u, f, rho, value)
+    if value[0] <= ENOUGH:
+        return STEPS + 1
     return 0
 
 
