@@ -230,8 +230,8 @@ def test_a_sphere(rig):
     try:
         rig.pressed()
         with rig.task() as told:
-            assert error_on_a_circle(rig, told, turns=0.5) < 1e-3, rig.node.log[-2000:]
-        np.testing.assert_allclose(rig.forces[-1500:], 10.0, rtol=0.02)
+            assert error_on_a_circle(rig, told) < 1e-3, rig.node.log[-2000:]
+        np.testing.assert_allclose(rig.forces[-3000:], 10.0, rtol=0.02)
     finally:
         change(rig, surface="plane", task_position=place)
         rig.plant, rig.center = table, None
