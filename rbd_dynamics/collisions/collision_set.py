@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.collisions.compiled import ContactSearch
 from rbd_dynamics.collisions.finding import PairFinder
 from rbd_dynamics.collisions.narrow_phase import ROUGH, Pair, Side
 from rbd_dynamics.collisions.overlaps import NEIGHBOURS, overlapping_for_good
@@ -124,7 +123,8 @@ class CollisionSet(ContactFinder):
         self.pairs = tuple((self.shapes[a].name, self.shapes[b].name) for a, b in index)
         moving = [None if body == WORLD else shape.frame for shape, body in zip(self.shapes, self._bodies)]
         numbers = np.array(index, dtype=np.intp).reshape(-1, 2)
-        self._finder = PairFinder(model, self._sides, moving, self._places, pairs, numbers)
+        #: what finds; steps in machine code have searches of their own from it
+        self.finder = PairFinder(model, self._sides, moving, self._places, pairs, numbers)
 
     def contacts(self, q: ArrayLike, *, margin: float = MARGIN) -> Any:
         """All points of contact where shapes are nearer than the margin (m): a list of `Touch`.
@@ -135,7 +135,7 @@ class CollisionSet(ContactFinder):
         positions, limit = self.model.configuration(q), _margin(margin)
         if positions.ndim > 1:
             return [self.contacts(part, margin=margin) for part in positions]
-        return self._finder.touches(positions, limit)
+        return self.finder.touches(positions, limit)
 
     def distances(self, q: ArrayLike, *, margin: float = math.inf) -> Array:
         """(..., pairs) of each of `pairs`, m, to 1e-6; negative where they overlap, infinite beyond the margin.
@@ -146,25 +146,17 @@ class CollisionSet(ContactFinder):
         positions, limit = self.model.configuration(q), _margin(margin)
         found = np.full((*positions.shape[:-1], len(self.pairs)), np.inf)
         for k in np.ndindex(*positions.shape[:-1]):
-            found[k] = self._finder.distances(positions[k], limit)
+            found[k] = self.finder.distances(positions[k], limit)
         return found
 
     def found(self, q: Array, v: Array, *, margin: float = MARGIN, duration: float = 0.0) -> FoundContacts:
         """Contacts as rows for dynamics. duration: s, in which nothing shall come that is not among them."""
-        return self._finder.found(q, v, margin, duration, self.cone)
+        return self.finder.found(q, v, margin, duration, self.cone)
 
     @property
     def laws(self) -> tuple[Contact, ...]:
         """The law of each of `pairs`."""
-        return tuple(pair.law for pair in self._finder.pairs)
-
-    def search(self) -> ContactSearch | None:
-        """A new workspace of machine code that searches; None where that cannot be had."""
-        return None if self._finder.searches is None else self._finder.searches.new()
-
-    def known(self, search: ContactSearch, count: int) -> FoundContacts:
-        """So many contacts that a search has found, with their rows."""
-        return self._finder.known(search, count, self.cone)
+        return tuple(pair.law for pair in self.finder.pairs)
 
     # --- which may touch --------------------------------------------------------------------------
 

@@ -138,7 +138,7 @@ class ShapeStep:
     def results(self) -> tuple[FoundContacts, Array, Array]:
         """The last step's: what was found, mean forces (contacts, 3) in N, and where that was."""
         count, q = self._found
-        return self._shapes.known(self._search, count), self._forces[:count] / self._h, q
+        return self._shapes.finder.known(self._search, count, self._shapes.cone), self._forces[:count] / self._h, q
 
 
 def shape_step(
@@ -147,5 +147,5 @@ def shape_step(
     """Steps among shapes; None where there is no machine code for them."""
     if not isinstance(finder, CollisionSet) or robot.backend != "llvm":
         return None
-    search = finder.search()
-    return None if search is None else ShapeStep(robot, finder, search, h, margin, lower, upper)
+    searches = finder.finder.searches
+    return None if searches is None else ShapeStep(robot, finder, searches.new(), h, margin, lower, upper)

@@ -44,7 +44,7 @@ def test_distances_between_primitives_of_robots(name):
             if 1e-3 < result.min_distance < 0.09:
                 compared += 1
                 assert gaps[f"{one} on {other}"] == pytest.approx(result.min_distance, abs=1e-5), (one, other)
-        moved = found._finder._moved(q, np.zeros(twin.model.nv))
+        moved = found.finder._moved(q, np.zeros(twin.model.nv))
         for shape, R, p in zip(found.shapes, moved.R, moved.p):
             pose = geometry.oMg[number[shape.name]]
             np.testing.assert_allclose(p, pose.translation, atol=1e-9)

@@ -126,7 +126,7 @@ def test_what_goes_by_coal_is_merged_with_the_rest(one, other):
             continue
         found = shapes.found(q, rng.normal(size=12), margin=1.0)
         by_coal = shapes.contacts(q, margin=1.0)
-        vars(shapes._finder)["searches"] = None
+        vars(shapes.finder)["searches"] = None
         alone = shapes.contacts(q, margin=1.0)
         assert [touch.law.name for touch in by_coal] == [touch.law.name for touch in alone] == list(found.names)
         for one_touch, touch in zip(by_coal, alone):
