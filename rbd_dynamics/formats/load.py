@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -110,9 +110,23 @@ def urdf_text(
 
     Parameters as for `load`. Raises ModelError; a ModelWarning names an argument that the xacro never asks for.
     """
+    return _text_of(source, ("robot",), packages, arguments)
+
+
+def node_text(
+    source: Any, *, packages: Packages | None = None, arguments: Mapping[str, Any] | None = None
+) -> str | None:
+    """What nodes read of a robot: as `urdf_text`, and the text of an SDF. Raises ModelError."""
+    return _text_of(source, ("robot", *SDF_ROOTS), packages, arguments)
+
+
+def _text_of(
+    source: Any, roots: Collection[str], packages: Packages | None, arguments: Mapping[str, Any] | None
+) -> str | None:
+    """The text, where it has one of these root elements."""
     read = read_source(source)
     found = parse_text(read.content, read.where, Findings()) if read.is_xml else None
-    if found is None or local_tag(found.root) != "robot":
+    if found is None or local_tag(found.root) not in roots:
         return None
     if is_to_expand(read, found.root):
         findings = Findings()
@@ -121,19 +135,6 @@ def urdf_text(
             findings.warn_of_defects()
         return text
     return read.text if isinstance(found.content, bytes) else found.content
-
-
-def node_text(
-    source: Any, *, packages: Packages | None = None, arguments: Mapping[str, Any] | None = None
-) -> str | None:
-    """What nodes read of a robot: as `urdf_text`, and the text of an SDF. Raises ModelError."""
-    text = urdf_text(source, packages=packages, arguments=arguments)
-    if text is None:
-        read = read_source(source)
-        found = parse_text(read.content, read.where, Findings()) if read.is_xml else None
-        if found is not None and local_tag(found.root) in SDF_ROOTS:
-            return read.text if isinstance(found.content, bytes) else found.content
-    return text
 
 
 def needs_xacro(source: Any) -> bool:

@@ -12,6 +12,7 @@ from std_srvs.srv import Trigger
 from rbd_dynamics.nodes.managed.description_text import Doubt
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import POLL_PERIOD, ManagedNode
+from rbd_dynamics.nodes.managed.messages import publishers_of
 from rbd_dynamics.nodes.managed.part import Part
 
 Array = NDArray[np.float64]
@@ -61,7 +62,7 @@ class Acceptance(Part):
             self._refuse(f"it is of robot {engine.model.name!r}, the one in use of {used.model.name!r}")
         if engine.reader.names != used.reader.names:
             self._refuse("its joints are others than those of the one in use")
-        if len(names := self._publishers()) > 1:
+        if len(names := publishers_of(self._node, TOPIC)) > 1:
             self._refuse(f"{len(names)} nodes publish descriptions: {', '.join(names)}")
 
     def _refuse(self, why: str) -> None:
@@ -69,12 +70,6 @@ class Acceptance(Part):
         raise Doubt(
             f"another robot_description is refused: {why}. To take it over call {service}, or deactivate this node"
         )
-
-    def _publishers(self) -> list[str]:
-        """Names of the nodes that publish descriptions."""
-        node = self._node
-        found = node.get_publishers_info_by_topic(node.resolve_topic_name(TOPIC))
-        return sorted(f"{each.node_namespace.rstrip('/')}/{each.node_name}" for each in found)
 
     def _on_request(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         description = self._node.description
@@ -93,5 +88,5 @@ class Acceptance(Part):
     def report(self, status: Status) -> None:
         if self._node.params.robot_description or not self._node.configured:
             return
-        if len(names := self._publishers()) > 1:
+        if len(names := publishers_of(self._node, TOPIC)) > 1:
             status.warn(f"{len(names)} nodes publish {TOPIC}: {', '.join(names)}")

@@ -49,10 +49,15 @@ def plausibility_of(joints: Sequence[Joint], names: Sequence[str], factor: float
     return Plausibility(names, limits, [each.kind.name == "continuous" for each in joints], factor=factor)
 
 
-def several_publish(node: Node, topic: str) -> bool:
-    """Whether several nodes publish a topic, as this node calls it."""
+def publishers_of(node: Node, topic: str) -> list[str]:
+    """Full names of the nodes that publish a topic, as this node calls it; one for each publisher, in their order."""
     found = node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
-    return len({(each.node_namespace, each.node_name) for each in found}) > 1
+    return sorted(f"{each.node_namespace.rstrip('/')}/{each.node_name}" for each in found)
+
+
+def several_publish(node: Node, topic: str) -> bool:
+    """Whether several nodes publish a topic."""
+    return len(set(publishers_of(node, topic))) > 1
 
 
 def queue_of(kind: type) -> QoSProfile:

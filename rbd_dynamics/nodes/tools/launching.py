@@ -31,7 +31,7 @@ ARGUMENTS = {
     "namespace": ("", "name space of the node and its topics"),
     "tf_prefix": ("", "put before joint and frame names; xacro gets it, and params_file as $(var tf_prefix)"),
     "use_sim_time": ("", "take time from /clock: true or false. Empty: as params_file says, or false"),
-    "urdf": ("", "file of the robot description, also a xacro. Without it: from the topic robot_description"),
+    "urdf": ("", "file of the robot: URDF, SDF or xacro. Without it: from the topic robot_description"),
     "xacro": ("", "the same: a file that xacro is to expand"),
     "xacro_args": ("", "arguments for xacro, as in 'arm_id:=panda hand:=true'"),
     "packages": ("", "folders with packages for xacro, at any depth, beside those of ROS; several with : between them"),

@@ -7,6 +7,7 @@ from typing import Any
 
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
+from rbd_dynamics.nodes.managed.messages import publishers_of
 from rbd_dynamics.nodes.managed.part import Part
 
 COMMANDS, CONTINUED = "~/commands", "~/continued_effort"
@@ -26,6 +27,4 @@ class Alone(Part):
 
     def _publishers(self, topic: str) -> set[str]:
         """Other nodes with a publisher there."""
-        found = self._node.get_publishers_info_by_topic(self._node.resolve_topic_name(topic))
-        own = self._node.get_fully_qualified_name()
-        return {f"{each.node_namespace.rstrip('/')}/{each.node_name}" for each in found} - {own}
+        return set(publishers_of(self._node, topic)) - {self._node.get_fully_qualified_name()}

@@ -12,7 +12,7 @@ from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.commanding.heartbeat import PERIOD, Heartbeat
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
-from rbd_dynamics.nodes.managed.messages import SECOND, staleness
+from rbd_dynamics.nodes.managed.messages import SECOND, publishers_of, staleness
 from rbd_dynamics.nodes.managed.part import Part
 from rbd_dynamics.nodes.wire.raw_joint_state import RawJointStates
 
@@ -106,9 +106,8 @@ class StateInput(Part):
 
     def _publishers(self) -> str:
         """Which nodes publish joint states, where there are several publishers; else nothing."""
-        found = self._node.get_publishers_info_by_topic(self._node.resolve_topic_name("joint_states"))
-        names = [f"{each.node_namespace.rstrip('/')}/{each.node_name}" for each in found]
-        return ", ".join(sorted(names)) if len(names) > 1 else ""
+        names = publishers_of(self._node, "joint_states")
+        return ", ".join(names) if len(names) > 1 else ""
 
     def answered(self, now: int) -> None:
         self._implausible = 0
