@@ -183,8 +183,9 @@ def test_it_runs_in_real_time(talk):
     stamps = np.array([state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in states])
     assert (np.diff(stamps) > 0).all()
     assert stamps[-1] - stamps[0] == pytest.approx(elapsed, rel=0.05)
-    assert 20 * elapsed < len(states) < 230 * elapsed  # 200; a busy machine does some steps at once
-    assert np.diff(stamps).min() == pytest.approx(1 / 200, abs=1e-5)
+    assert len(states) < 230 * elapsed  # 200; a busy machine does some steps at once
+    steps = np.diff(stamps)
+    assert steps[steps < 2 / 200].mean() == pytest.approx(1 / 200, rel=0.3)
     now = talk.ros.node.get_clock().now().nanoseconds * 1e-9
     assert abs(now - (talk.states[-1].header.stamp.sec + 1e-9 * talk.states[-1].header.stamp.nanosec)) < 0.1
 
