@@ -11,14 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.algorithms.time_step import ACCURATE
-from rbd_dynamics.compiler.loops import Loops
 from rbd_dynamics.contacts import ContactSet
 from rbd_dynamics.contacts.solver import solver_loops
-from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.contact import StepImpulses
-from rbd_dynamics.simulation.step_loops import velocity_after, within
+from rbd_dynamics.simulation.step_end import StepEnd
+from rbd_dynamics.simulation.step_loops import velocity_after
 
 Array = NDArray[np.float64]
 
@@ -44,13 +42,9 @@ class ContactStep:
     ) -> None:
         model, rows = robot.model, contacts.rows
         n, nv = 3 * len(contacts), model.nv
-        self.robot, self.h, self._parameters = robot, h, rows.parameters
+        self.robot, self._parameters = robot, rows.parameters
         self._dynamics = robot.constrained_kernel("contact_dynamics", rows, rows.key).fast
-        base = isinstance(model.joints[0].kind, Floating)
-        self._carry = robot.evaluation("free_base_step").fast if base else None
         self._a, self._v, self._reached = np.zeros(nv), np.zeros(nv), np.zeros(nv)
-        self._after, self._base = np.zeros(model.nq), np.zeros(nv)
-        self._change, self._step = np.zeros(()), np.array(h)
         delassus, response = np.zeros((n, n)), np.zeros((n, nv))
         acceleration, velocity, gap = np.zeros(n), np.zeros(n), np.zeros(n)
         self._terms = (delassus, response, self._a, acceleration, velocity, gap)
@@ -59,11 +53,7 @@ class ContactStep:
             len(contacts), nv, impulses.most, np.array([h]), impulses.tolerance, *self._terms, self._v,
             *impulses.laws, *impulses.arrays, np.zeros(3), np.zeros(3), forces, self._reached,
         ).run  # fmt: skip
-        first, offset = (6, 1) if base else (0, 0)
-        self._within = None
-        if np.isfinite(lower).any() or np.isfinite(upper).any():
-            limits = Loops(within, machine_code=machine_code)
-            self._within = limits.bind(nv, first, offset, self._after, lower, upper).run
+        self._end = StepEnd(robot, self._reached, h, lower, upper)
 
     def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array] | None:
         """(q', v', the acceleration in between); None: this step goes the long way."""
@@ -71,17 +61,5 @@ class ContactStep:
         self._v[:] = v
         if self._dynamics(q, self._v, tau, self._parameters, inertia, *self._terms) is None or not self._solve():
             return None
-        reached = self._reached
-        if self._carry is None:
-            np.multiply(reached, self.h, out=self._after)
-            self._after += q
-        else:
-            ends = (self._after, self._base, self._change)
-            if self._carry(q, self._v, reached, self._step, inertia, *ends) is None:
-                return None
-            if self._change.item() > ACCURATE**2:
-                return None
-            reached = self._base
-        if self._within is not None and not self._within():
-            return None
-        return self._after.copy(), reached.copy(), self._a.copy()
+        velocity = self._end.of(q, self._v)
+        return None if velocity is None else (self._end.position.copy(), velocity.copy(), self._a.copy())

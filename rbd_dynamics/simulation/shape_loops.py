@@ -187,20 +187,5 @@ def shape_velocity(
     return 1
 
 
-def carried_on(nv: int, h: Array, q: Array, reached: Array, after: Array) -> int:
-    """Positions after a step, where velocities are their rates."""
-    for i in range(nv):
-        after[i] = q[i] + h[0] * reached[i]
-    return 1
-
-
-def between_limits(joints: int, places: Table, position: Array, lower: Array, upper: Array) -> int:
-    """Whether none of the joints with limits, whose positions stand at `places`, is beyond them."""
-    for k in range(joints):
-        if position[places[k]] > upper[k] or position[places[k]] < lower[k]:
-            return 0
-    return 1
-
-
 #: the solver's, the last of which is called; behind sweeps and `proximal.LOOPS`
 LOOPS = (factorised, upwards, response_of, started, shape_velocity)

@@ -10,18 +10,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.algorithms.time_step import ACCURATE
 from rbd_dynamics.collisions import CollisionSet
 from rbd_dynamics.collisions.compiled import ContactSearch
 from rbd_dynamics.collisions.loops.layout import GAP, TOUCH
-from rbd_dynamics.compiler.loops import Bound, Loops
+from rbd_dynamics.compiler.loops import Bound
 from rbd_dynamics.contacts import ContactFinder, FoundContacts, proximal
 from rbd_dynamics.contacts.laws import law_of
 from rbd_dynamics.contacts.solver import SWEEPS, solver_loops
-from rbd_dynamics.model.joints import Floating
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.contact import ACCURACY, DEPTH_GAIN
-from rbd_dynamics.simulation.shape_loops import LAW, LOOPS, between_limits, carried_on
+from rbd_dynamics.simulation.shape_loops import LAW, LOOPS
+from rbd_dynamics.simulation.step_end import StepEnd
 
 Array = NDArray[np.float64]
 MOST = 512  # touches, for which there is room: what has more goes the long way
@@ -41,16 +40,13 @@ class ShapeStep:
         self, robot: Robot, shapes: CollisionSet, search: ContactSearch, h: float, margin: float, lower: Array,
         upper: Array,
     ) -> None:  # fmt: skip
-        model, nv = robot.model, robot.model.nv
+        nv = robot.model.nv
         self._robot, self._shapes, self._search = robot, shapes, search
         self._h, self._margin, self._nv = h, margin, nv
         self._forward = robot.evaluation("forward_dynamics").fast
         self._mass = robot.evaluation("mass_matrix").fast
-        base = any(isinstance(joint.kind, Floating) for joint in model.joints)
-        self._carry = robot.evaluation("free_base_step").fast if base else None
         self._a, self._v, self._reached = np.zeros(nv), np.zeros(nv), np.zeros(nv)
-        self._q, self._after, self._base = np.zeros(model.nq), np.zeros(model.nq), np.zeros(nv)
-        self._change, self._step = np.zeros(()), np.array(h)
+        self._end = StepEnd(robot, self._reached, h, lower, upper)
         self._M, self._inverse = np.zeros((nv, nv)), np.zeros(nv)
         self._numbers, self._tolerance = np.array([h, DEPTH_GAIN, ALIKE**2]), np.array([ACCURACY])
         self._laws = np.zeros((len(shapes.laws), LAW))
@@ -62,17 +58,6 @@ class ShapeStep:
         self._last_of, self._last_points = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
         self._room = -1
         self._law = law_of(shapes.cone)
-        limited = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
-        self._within = None
-        if len(limited):
-            places = {joint.v_index: joint.q_index for joint in model.joints}
-            own = np.array([places[dof] for dof in limited.tolist()], dtype=np.int64)
-            limits = np.ascontiguousarray(lower[limited]), np.ascontiguousarray(upper[limited])
-            loops = Loops(between_limits, machine_code=self._machine_code)
-            self._within = loops.bind(len(own), own, self._after, *limits).run
-        if self._carry is None:
-            plain = Loops(carried_on, machine_code=self._machine_code)
-            self._move = plain.bind(nv, np.array([h]), self._q, self._reached, self._after).run
         self._solve: Bound | None = None
         self._make_room()
 
@@ -119,21 +104,11 @@ class ShapeStep:
         self._solve.set(0, found)
         if not self._solve.run():
             return None
-        reached = self._reached
-        if self._carry is None:
-            self._q[:] = q
-            self._move()
-        else:
-            ends = (self._after, self._base, self._change)
-            if self._carry(q, self._v, reached, self._step, inertia, *ends) is None:
-                return None
-            if self._change.item() > ACCURATE**2:
-                return None
-            reached = self._base
-        if self._within is not None and not self._within():
+        velocity = self._end.of(q, self._v)
+        if velocity is None:
             return None
         self._found = found, q
-        return self._after.copy(), reached.copy(), self._a.copy()
+        return self._end.position.copy(), velocity.copy(), self._a.copy()
 
     def results(self) -> tuple[FoundContacts, Array, Array]:
         """The last step's: what was found, mean forces (contacts, 3) in N, and where that was."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.compiler.loops import Table
 from rbd_dynamics.contacts.impacts import SLOWEST_BOUNCE
 from rbd_dynamics.contacts.sweeps import sweep_contacts
 
@@ -58,9 +59,16 @@ def velocity_after(
     return 1
 
 
-def within(nv: int, first: int, offset: int, position: Array, lower: Array, upper: Array) -> int:
-    """Whether no degree of freedom from `first` on, whose position stands `offset` further, is beyond its limits."""
-    for i in range(first, nv):
-        if position[i + offset] > upper[i] or position[i + offset] < lower[i]:
+def carried_on(nv: int, h: Array, q: Array, reached: Array, after: Array) -> int:
+    """Positions after a step, where velocities are their rates."""
+    for i in range(nv):
+        after[i] = q[i] + h[0] * reached[i]
+    return 1
+
+
+def between_limits(joints: int, places: Table, position: Array, lower: Array, upper: Array) -> int:
+    """Whether none of the joints with limits, whose positions stand at `places`, is beyond them."""
+    for k in range(joints):
+        if position[places[k]] > upper[k] or position[places[k]] < lower[k]:
             return 0
     return 1
