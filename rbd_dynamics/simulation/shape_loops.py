@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.compiler.loops import Table
 from rbd_dynamics.contacts.impacts import SLOWEST_BOUNCE
-from rbd_dynamics.contacts.proximal import proximal_forces
+from rbd_dynamics.contacts.proximal import ENOUGH, gathered, motion_of, proximal_forces, violated
 from rbd_dynamics.contacts.sweeps import sweep_contacts
 
 Array = NDArray[np.float64]
@@ -161,6 +161,14 @@ def shape_velocity(
                     closing = h + laws[law + COMPLIANCE] * laws[law + DAMPING]
                     G[3 * k * rows + 3 * k] += laws[law + COMPLIANCE] / (h * closing)
                 done = sweep_contacts(contacts, 0, most, tolerance, G, free, mu, mu, mu, mu, f, own, work)
+        if done == 0 and proximal == 1 and soft == 0:  # sweeps that still change forces may have those that hold
+            gathered(rows, nv, X, f, y)
+            for d in range(nv):
+                y[d] = y[d] * inverse[d]
+            motion_of(rows, nv, X, free, y, u)
+            violated(contacts, mu, u, f, rho, work)
+            if work[0] <= ENOUGH:
+                done = 1
         if done == 0:
             return 0
         for d in range(nv):

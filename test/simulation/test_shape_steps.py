@@ -128,7 +128,7 @@ def test_many_contacts_make_room():
     simulation = simulation_of(model, q.reshape(-1), np.zeros(18), CollisionSet(model, shapes))
     counts = counting(simulation)
     simulation.advance(40)
-    assert counts[1] <= 4 and sum(counts) == 40 and len(simulation.contacts) == 72
+    assert counts == [40, 0] and len(simulation.contacts) == 72
     names = np.array([int(contact.name.split()[1]) // 6 for contact in simulation.contacts])
     carried = [simulation.contact_forces[names == k, 0].sum() for k in range(3)]
     np.testing.assert_allclose(carried, 9.81 * np.array([1.0, 2.0, 3.0]), rtol=1e-5)
