@@ -257,6 +257,12 @@ def _add_show(commands: Any) -> None:
         help="where a joint stands at first (rad, m); may be repeated")  # fmt: skip
     add("--motion", metavar="FILE", type=Path,
         help="a JointTrajectory as YAML, as `excite` writes it: it is played with its torques")  # fmt: skip
+    add(
+        "--simulate",
+        action="store_true",
+        help="it moves by its dynamics, which the page computes: pull links, let a --floating robot fall on a floor, "
+        "switch the motors off",
+    )
     add("--meshes", metavar="DIR", action="append", default=[], type=Path,
         help="where the packages are whose meshes the description names, beside those of ROS; "
         "may be repeated")  # fmt: skip

@@ -34,6 +34,7 @@ def run_show(options: argparse.Namespace) -> int:
             motion=options.motion,
             description=file_or_text(options.urdf, options),
             meshes=[folder.resolve() for folder in options.meshes],
+            simulate=options.simulate,
         )
     for reason in page.scene.left_out:
         print(f"rbd_dynamics: warning: not drawn: {reason}", file=sys.stderr)

@@ -59,16 +59,35 @@ def mjcf_shapes(source: Source, findings: Findings) -> Shapes:
     return found
 
 
+#: what MuJoCo gives a geom without a colour
+_GREY = (0.5, 0.5, 0.5, 1.0)
+
+
+def _colour(m: Any, k: int) -> tuple[float, ...] | None:
+    """The geom's own, where it has one, else that of its material."""
+    own = tuple(round(float(x), 4) for x in m.geom_rgba[k])
+    material = int(m.geom_matid[k])
+    return (
+        tuple(float(x) for x in m.mat_rgba[material])
+        if own == _GREY and material >= 0
+        else own
+        if own != _GREY
+        else None
+    )
+
+
 def _shape(m: Any, k: int) -> Shape | None:
     """None for planes and height fields, which have no counterpart."""
     kind, placement = int(m.geom_type[k]), pose_of(m.geom_pos[k], m.geom_quat[k])
     if kind in _KINDS:
         name, factors = _KINDS[kind]
-        return Shape(name, tuple(f * float(size) for f, size in zip(factors, m.geom_size[k])), placement)
+        return Shape(
+            name, tuple(f * float(size) for f, size in zip(factors, m.geom_size[k])), placement, colour=_colour(m, k)
+        )
     number = int(m.geom_dataid[k])
     if kind not in _MESHES or number < 0:
         return None
     points = slice(int(m.mesh_vertadr[number]), int(m.mesh_vertadr[number]) + int(m.mesh_vertnum[number]))
     faces = slice(int(m.mesh_faceadr[number]), int(m.mesh_faceadr[number]) + int(m.mesh_facenum[number]))
     mesh = np.array(m.mesh_vert[points], dtype=float), np.array(m.mesh_face[faces], dtype=np.int64)
-    return Shape("mesh", (1.0, 1.0, 1.0), placement, name_of(m, "mesh", number), mesh)
+    return Shape("mesh", (1.0, 1.0, 1.0), placement, name_of(m, "mesh", number), mesh, _colour(m, k))

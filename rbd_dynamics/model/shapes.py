@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -37,7 +37,8 @@ class Shape:
     with its tip up; of a mesh the scales of x, y, z.
 
     placement: in the frame of the link. file: of a mesh, as the description names it. mesh: of one that a description
-    has in itself, in place of a file: points (n, 3), m, and triangles (m, 3).
+    has in itself, in place of a file: points (n, 3), m, and triangles (m, 3). colour: red, green, blue and opacity,
+    0 to 1; None where the description says nothing.
     """
 
     kind: Kind
@@ -45,6 +46,7 @@ class Shape:
     placement: Transform = IDENTITY
     file: str = ""
     mesh: tuple[NDArray[np.float64], NDArray[np.int64]] | None = field(default=None, compare=False, repr=False)
+    colour: tuple[float, ...] | None = None
 
 
 Shapes = dict[str, dict[Element, list[Shape]]]
@@ -73,6 +75,11 @@ def shapes_of_links(root: ET.Element, findings: Findings) -> Shapes:
     """Shapes of the links in a <robot>, as `urdf_shapes` has them."""
     found: Shapes = {}
     version = version_of(root, Findings())
+    palette: dict[str, tuple[float, ...] | None] = {}
+    for material in root.iter():  # one that a link defines is there for all
+        called = material.get("name", "") if isinstance(material.tag, str) and local_tag(material) == "material" else ""
+        if called and palette.get(called) is None:
+            palette[called] = _colour(material, Findings())
     for link in root:
         name = link.get("name")
         if local_tag(link) != "link" or not name:
@@ -81,13 +88,36 @@ def shapes_of_links(root: ET.Element, findings: Findings) -> Shapes:
         for element in link:
             for kind in parts:
                 if local_tag(element) == kind:
-                    parts[kind] += _shapes(element, version, f"link {name!r}", findings)
+                    parts[kind] += _shapes(element, version, f"link {name!r}", palette, findings)
         if any(parts.values()):
             found[name] = parts
     return found
 
 
-def _shapes(element: ET.Element, version: str, where: str, findings: Findings) -> Iterator[Shape]:
+def _colour(material: ET.Element | None, findings: Findings) -> tuple[float, ...] | None:
+    """The colour of a <material>; a wrong one is a warning, and none."""
+    color = None if material is None else first_child(material, "color")
+    if material is None or color is None:
+        return None
+    reading = Findings()
+    rgba = _numbers(color, {"rgba": Number(4)}, f"material {material.get('name', '')!r}", reading)
+    if not reading and all(0.0 <= x <= 1.0 for x in rgba):
+        return rgba
+    findings.warning(f"material {material.get('name', '')!r}", "a colour that is not four numbers from 0 to 1")
+    return None
+
+
+def _shapes(
+    element: ET.Element,
+    version: str,
+    where: str,
+    palette: Mapping[str, tuple[float, ...] | None],
+    findings: Findings,
+) -> Iterator[Shape]:
+    material = first_child(element, "material")
+    colour = _colour(material, findings)
+    if colour is None and material is not None:
+        colour = palette.get(material.get("name", ""))
     geometry, origin = first_child(element, "geometry"), first_child(element, "origin")
     if geometry is not None:
         report_other_kinds(geometry, _SIZES, f"{where}, {local_tag(element)}", findings)
@@ -101,7 +131,7 @@ def _shapes(element: ET.Element, version: str, where: str, findings: Findings) -
         turned = quaternion_rotation(origin, version, where, findings) or rotation_from_rpy(*pose[3:])
         file = Reader(child, where, findings).name("filename") if kind == "mesh" else ""
         if len(findings) == before:
-            yield Shape(kind, size, Transform.of(turned, (pose[0], pose[1], pose[2])), file)
+            yield Shape(kind, size, Transform.of(turned, (pose[0], pose[1], pose[2])), file, colour=colour)
 
 
 def _numbers(element: ET.Element, attributes: dict[str, Number], where: str, findings: Findings) -> tuple[float, ...]:

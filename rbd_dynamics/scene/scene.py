@@ -48,6 +48,7 @@ def scene_of(
     find: Callable[[str], Path | None] = lambda name: None,
     prefer: Element = "visual",
     q: Sequence[float] | None = None,
+    colours: bool = False,
 ) -> Scene:
     """A robot's scene.
 
@@ -58,12 +59,13 @@ def scene_of(
         prefer: which elements of a link are drawn where it has both: "collision" is read faster and takes less room.
             The others take the place of those whose meshes cannot be had.
         q: (nq,), where joints that the page cannot move stand; by default where the model starts.
+        colours: those of the description; else bodies have two in turn, beside which the page's own stand out.
 
     A body without any shape of its own, though it has mass, is drawn as capsules.
     """
     posture = model.start_position() if q is None else model.configuration(q)
     findings = Findings()
-    drawing = _Drawing(find, MOST // max(1, len(model.bodies) + 1))
+    drawing = _Drawing(find, MOST // max(1, len(model.bodies) + 1), colours)
     if isinstance(description, str):  # a model in YAML says nothing of shapes
         description = urdf_shapes(description, findings) if description.lstrip("\ufeff \t\r\n").startswith("<") else {}
     found: Shapes = description or {}
@@ -96,8 +98,8 @@ def scene_of(
 class _Drawing:
     """Shapes and meshes for a page; a mesh that several links have is there once."""
 
-    def __init__(self, find: Callable[[str], Path | None], most: int) -> None:
-        self._find, self._most = find, max(200, min(MOST_OF_ONE, most))
+    def __init__(self, find: Callable[[str], Path | None], most: int, colours: bool) -> None:
+        self._find, self._most, self._colours = find, max(200, min(MOST_OF_ONE, most)), colours
         self.shapes: list[dict[str, Any]] = []
         self.meshes: list[dict[str, Any]] = []
         self.left_out: list[str] = []
@@ -107,12 +109,16 @@ class _Drawing:
         """Draw these, whose link is placed so in the body; False where none could be."""
         count = len(self.shapes)
         for shape in shapes:
-            entry = {
+            entry: dict[str, Any] = {
                 "body": body,
                 "kind": shape.kind,
                 "at": _list(matrix_rows(link @ shape.placement)),
                 "size": _list(shape.size),
             }
+            if self._colours and shape.colour is not None:
+                red, green, blue, opacity = shape.colour
+                entry["colour"] = "#" + "".join(f"{round(255 * part):02x}" for part in (red, green, blue))
+                entry["opacity"] = round(opacity, 3)
             if shape.kind == "mesh":
                 number = self._mesh(shape)
                 if number is None:

@@ -12,7 +12,7 @@ class RobotTree {
 
   base() {
     if (!this.ground) {
-      this.ground = {placed: new THREE.Group(), moved: new THREE.Group(), material: RobotTree.matt(), tint: null};
+      this.ground = {placed: new THREE.Group(), moved: new THREE.Group(), material: RobotTree.matt(), tint: null, painted: []};
       this.ground.placed.add(this.ground.moved);
     }
     return this.ground;
@@ -22,7 +22,7 @@ class RobotTree {
     const placed = new THREE.Group(), moved = new THREE.Group();
     placed.applyMatrix4(RobotTree.matrixOf(body.at));
     placed.add(moved);
-    return {placed, moved, material: RobotTree.matt(), tint: null, marker: null, even: index % 2 === 0};
+    return {placed, moved, material: RobotTree.matt(), tint: null, painted: [], marker: null, even: index % 2 === 0};
   }
 
   static matt() { return new THREE.MeshLambertMaterial({side: THREE.DoubleSide}); }
@@ -96,13 +96,26 @@ class RobotView extends RobotTree {
 
   addShape(shape) {
     const owner = this.bodies[shape.body] || this.base(), group = new THREE.Group();
-    for (const geometry of this.geometriesOf(shape)) group.add(new THREE.Mesh(geometry, owner.material));
+    const own = shape.colour && RobotView.painted(shape);
+    for (const geometry of this.geometriesOf(shape)) {
+      const mesh = new THREE.Mesh(geometry, own || owner.material);
+      group.add(mesh);
+      if (own) owner.painted.push({mesh, own});
+    }
     if (shape.kind === "mesh") group.scale.set(...shape.size);
     const placed = new THREE.Group();
     placed.applyMatrix4(RobotTree.matrixOf(shape.at));
     placed.add(group);
+    placed.userData.body = shape.body;
     owner.moved.add(placed);
     this.parts.shapes.push(placed);
+  }
+
+  static painted({colour, opacity}) {
+    const material = RobotTree.matt();
+    material.color.set(colour);
+    Object.assign(material, {opacity, transparent: opacity < 1});
+    return material;
   }
 
   /* Marks in bodies' frames (body -1: the world's), seen through shapes; `show` makes them visible.
@@ -152,13 +165,13 @@ class RobotView extends RobotTree {
         this.world.add(part);
       }
     }
-    const {ball, line} = this.point, size = 0.02 * this.size;
+    const {ball, line} = this.point, size = 0.02 * this.size, floor = this.robot.floor || 0;
     ball.visible = line.visible = point !== null;
     if (point) {
       ball.position.set(...point);
       ball.scale.setScalar(size);
-      line.position.set(point[0], point[1], point[2] / 2);
-      line.scale.set(size, size, Math.max(Math.abs(point[2]), 1e-6));
+      line.position.set(point[0], point[1], (point[2] + floor) / 2);
+      line.scale.set(size, size, Math.max(Math.abs(point[2] - floor), 1e-6));
     }
     this.draw();
   }
@@ -248,6 +261,7 @@ class RobotView extends RobotTree {
     const step = power * [1, 2, 5, 10].find(digit => rough <= digit * power), cells = 2 * Math.ceil(this.size / step);
     this.grid = new THREE.GridHelper(cells * step, cells);
     this.grid.rotation.x = Math.PI / 2;
+    this.grid.position.z = this.robot.floor || 0;
     this.grid.material = new THREE.LineBasicMaterial({transparent: true, opacity: 0.35, color: this.lineColour || "#808890"});
     this.world.add(this.grid);
   }
@@ -271,6 +285,7 @@ class RobotView extends RobotTree {
   tintBody(index, colour) {
     const body = this.bodies[index];
     body.tint = colour;
+    for (const {mesh, own} of body.painted) mesh.material = colour ? body.material : own;
     body.material.color.set(colour || this.shades[body.even ? 0 : 1]);
     this.draw();
   }

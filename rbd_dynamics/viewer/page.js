@@ -9,7 +9,7 @@ const page = (() => {
     for (const index in motion.poses) motion.poses[index] = motion.poses[index].map(unpacked);
   }
   const cursor = motion && timeCursor(motion.times), player = motion && playerOf(cursor, motion.times);
-  let tree, view = null;
+  let tree, view = null, hand = null;
   try {
     tree = view = new RobotView(host, robot);
   } catch (error) {
@@ -17,6 +17,11 @@ const page = (() => {
     host.replaceChildren(noWebGL());
   }
   const gravity = new Gravity(tree, masses), positions = {...posture};
+  const simulated = physics && new Simulated(tree, physics, update);
+  const mechanics = new Mechanics(tree, robot.bodies.map(body => {
+    const first = joints.findIndex(joint => joint.name === body.joint);
+    return body.twist && first >= 0 ? {first, columns: [body.twist.map(x => x * body.multiplier)]} : null;
+  }), joints.length);
   let followed = Boolean(motion);  // whether the robot stands where the motion has it
 
   // --- numbers ----------------------------------------------------------------------------------------------------
@@ -56,6 +61,7 @@ const page = (() => {
       make("div", {className: "both"}, slider, bars),
       make("div", {className: "effort"}, told, ...(motion ? [moving] : []), limit));
     slider.addEventListener("input", () => {
+      if (simulated) { simulated.want(joint.name, Number(slider.value)); return; }
       leave();
       positions[joint.name] = Number(slider.value);
       update();
@@ -84,7 +90,8 @@ const page = (() => {
   const reset = make("button", {type: "button", className: "reset", textContent: "Reset"});
   reset.addEventListener("click", () => {
     Object.assign(positions, posture);
-    if (motion) { player.stop(); followed = true; cursor.set(0); } else update();
+    if (simulated) simulated.reset();
+    else if (motion) { player.stop(); followed = true; cursor.set(0); } else update();
     if (view) view.resetView();
   });
 
@@ -106,14 +113,15 @@ const page = (() => {
   }
 
   function update() {
-    const sample = followed ? cursor.steps[cursor.step] : null;
+    const sample = followed ? cursor.steps[cursor.step] : null, moved = simulated && simulated.physics;
     if (sample !== null) Object.assign(positions, positionsAt(sample));
     if (motion) player.show();
-    tree.setPositions(positions, sample === null ? {} : posesAt(sample));
+    if (moved) Object.assign(positions, moved.positions());
+    else tree.setPositions(positions, sample === null ? {} : posesAt(sample));
     const found = gravity.torques();
     joints.forEach((joint, k) => {
       const row = rows[k], value = found[joint.name], torque = sample === null ? null : motion.torques[joint.name][sample];
-      row.slider.value = positions[joint.name];
+      row.slider.value = moved && moved.wanted ? moved.wanted[joint.name] : positions[joint.name];
       row.where.textContent = place(positions[joint.name], joint.unit);
       row.slider.setAttribute("aria-valuetext", row.where.textContent);
       fill(row.held, value, joint);
@@ -122,6 +130,35 @@ const page = (() => {
     });
     if (view && toggles.centre.checked) view.markPoint(gravity.centre());
   }
+
+  /* Joints follow the hand as far as they can; all but those of the body and what carries it rest. */
+  let taken = null;
+  const pull = {
+    grab: (body, point) => {
+      leave();
+      taken = {body, point};
+      return mechanics.jacobian(body, point).some(row => row.some(x => x !== 0));
+    },
+    move: target => {
+      for (let k = 0; k < 10; k++) {
+        tree.setPositions(positions);
+        tree.poseOf(-1);
+        const at = joints.map(joint => positions[joint.name]), held = at.map(() => false);
+        let next = at;
+        for (let again = true; again;) {  // joints at their limits rest, and the others make up for them
+          again = false;
+          const change = mechanics.towards(taken.body, taken.point, target, held);
+          next = at.map((x, j) => Math.max(joints[j].low, Math.min(joints[j].high, x + change[j])));
+          change.forEach((dx, j) => {
+            if (!held[j] && Math.abs(next[j] - at[j] - dx) > 1e-9) held[j] = again = true;
+          });
+        }
+        joints.forEach((joint, j) => { positions[joint.name] = next[j]; });
+      }
+      update();
+    },
+    drop: () => { taken = null; },
+  };
 
   function recolour() {
     if (view) view.colour(viewColours());
@@ -133,17 +170,19 @@ const page = (() => {
   const swatch = (name, said) => make("span", {}, make("i", {className: name}), said);
   const legend = make("div", {className: "legend"}, swatch("gravity", "holds against gravity"),
     ...(motion ? [swatch("torque", "of the motion")] : []));
-  seen.append(host, zoomButtons(() => view), ...(motion ? [player.element] : []), make("div", {className: "toggles"},
+  seen.append(host, zoomButtons(() => view), ...(motion ? [player.element] : []),
+    ...(simulated ? [simulated.element] : []), make("div", {className: "toggles"},
     ...Object.keys(toggles).map(name => make("label", {}, toggles[name], labels[name])), reset));
   document.getElementById("joints").append(legend, ...rows.map(row => row.element));
   if (view) {
     const some = motion ? Array.from({length: 24}, (_, k) => Math.round(k / 23 * (cursor.steps.length - 1))) : [];
     view.fit(motion ? some.map(positionsAt) : [posture], some.map(posesAt));
+    hand = new Hand(view, host, simulated || pull);
     view.addMarks("inertia", marks.inertia);
     view.addMarks("frames", marks.frames.map(frame => ({...frame, size: frame.size * view.size})));
   }
   if (motion) cursor.listeners.push(() => { followed = true; update(); });
   dark.addEventListener("change", recolour);
   recolour();
-  return {tree, view, gravity, positions, cursor, update};
+  return {tree, view, gravity, positions, cursor, update, simulated, hand};
 })();

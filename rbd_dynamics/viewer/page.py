@@ -31,6 +31,7 @@ from rbd_dynamics.scene import MeshFinder, Scene, page_script, scene_of, scene_s
 from rbd_dynamics.scene.scene import NOT_FOUND, matrix_rows
 from rbd_dynamics.viewer.masses import ellipsoids_of, masses_of, sliders_of
 from rbd_dynamics.viewer.motion import motion_of
+from rbd_dynamics.viewer.physics import kernels_of, physics_of
 
 LOOPS = "Sliders do not close the robot's loops, and torques are those of the robot with its loops open."
 Array = NDArray[np.float64]
@@ -83,8 +84,11 @@ def show(
     torques: ArrayLike | None = None,
     description: Any = None,
     meshes: Sequence[str | os.PathLike[str]] = (),
+    simulate: bool = False,
 ) -> RobotPage:
     """The robot in 3-D, with a slider for each joint, and the torques that hold it against gravity.
+
+    Its links can be dragged: joints follow as far as they can.
 
     Parameters:
         robot: a Model, a Robot with the loads that it carries, or whatever `load` takes: a path, a text, the name of
@@ -95,6 +99,8 @@ def show(
         description: of a Model or Robot the URDF, SDF or MJCF, for its shapes: a path or a text. By default the file
             that the model was read from; without one bodies are capsules.
         meshes: folders with the packages that the description names, beside those of ROS and the examples.
+        simulate: it moves by its dynamics, which the page computes itself (WebAssembly): links are pulled, a free robot
+            falls on a floor, motors hold the joints or are off. Bodies touch the floor, not one another.
 
     Raises ModelError, ValueError for numbers that do not fit or where the package trimesh is missing, OSError.
     """
@@ -104,15 +110,24 @@ def show(
         raise ValueError(f"q has shape {posture.shape}, expected {(model.nq,)}")
     if motion is None and torques is not None:
         raise ValueError("torques are of a motion: give motion=(t, q), too")
-    scripts = page_script() + scene_scripts()
+    if motion is not None and simulate:
+        raise ValueError("a motion is played or the robot simulated, not both")
+    scripts = page_script() + scene_scripts() + _own("gravity.js", "mechanics.js", "hand.js")
     played = None if motion is None else motion_of(model, posture, motion, torques)
     if played is not None:
         posture = played.q[0]
     finder = MeshFinder(folders=meshes, near=near, packages=shares())
     findings = Findings()
     shapes = None if described is None else shapes_of(described, findings, model.name)
-    scene = scene_of(model, shapes, find=finder.find, q=posture.tolist())
+    scene = scene_of(model, shapes, find=finder.find, q=posture.tolist(), colours=True)
     scene = replace(scene, left_out=(*scene.left_out, *map(str, findings)))
+    physics = None
+    if simulate:
+        touching = scene_of(model, shapes, find=finder.find, prefer="collision", q=posture.tolist())
+        physics = physics_of(model, posture, touching.content)
+        physics["code"], kernels = kernels_of(model)
+        scene.content["floor"] = physics["floor"]
+        scripts += _own("physics.js", "simulated.js") + kernels
     bodies = scene.content["bodies"]
     moved = {body["joint"] for body in bodies if body["twist"] is not None}
     still = [k for k, body in enumerate(bodies) if body["twist"] is None]
@@ -124,13 +139,15 @@ def show(
         style=style + _own("page.css"),
         about=escape(in_a_line(model)),
         note=_note(model, scene, loops),
-        scripts=scripts + _own("gravity.js"),
+        compiled=" 'wasm-unsafe-eval'" if simulate else "",
+        scripts=scripts,
         robot=json_text(scene.content),
         masses=json_text(masses_of(model)),
         joints=json_text(sliders_of(model, movable)),
         posture=json_text(stand),
         marks=json_text({"inertia": ellipsoids_of(model), "frames": _frames(model)}),
         motion=json_text(None if played is None else played.to_page(model, still)),
+        physics=json_text(physics),
         script=_own("page.js"),
     )
     return RobotPage(html, scene)
@@ -195,5 +212,5 @@ def _note(model: Model, scene: Scene, loops: str) -> str:
     return f"<p class='note'>{folded(' '.join(parts))}</p>" if parts else ""
 
 
-def _own(name: str) -> str:
-    return (files(__package__) / name).read_text(encoding="utf-8")
+def _own(*names: str) -> str:
+    return "".join((files(__package__) / name).read_text(encoding="utf-8") for name in names)

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 import tempfile
 from base64 import b64decode
 from dataclasses import replace
@@ -16,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.browser import TEXTS, contrast, needs_browser, rgb
+from helpers.page_scripts import in_node, needs_node
 
 import rbd_dynamics as rbd
 from rbd_dynamics.cli import main
@@ -33,7 +32,6 @@ from rbd_dynamics.viewer.masses import ellipsoids_of
 from rbd_dynamics.viewer.motion import motion_of
 
 pytest.importorskip("trimesh")
-NODE = shutil.which("node")
 
 INERTIAL = (
     "<inertial><origin xyz='0.03 -0.02 0.2' rpy='0.1 0.2 0.3'/><mass value='2'/>"
@@ -100,22 +98,7 @@ def constants(page):
 # --- what the page computes ----------------------------------------------------------------------------------------
 
 
-def in_node(page, expression):
-    """The value of an expression, for which the page's scripts are there, without a page."""
-    parts = re.findall(r"<script>(.*?)</script>", page.html, re.S)
-    code = (
-        "const vm = require('vm'), fs = require('fs'), all = JSON.parse(fs.readFileSync(0)), c = {};"
-        "c.self = c; c.matchMedia = () => ({}); c.atob = atob; vm.createContext(c);"
-        "for (const part of all.slice(0, -1)) vm.runInContext(part, c);"
-        "console.log(JSON.stringify(vm.runInContext(all.at(-1), c)))"
-    )
-    text = json.dumps([*parts[:2], expression])
-    done = subprocess.run([NODE, "-e", code], input=text, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-@pytest.mark.skipif(NODE is None, reason="no node on PATH")
+@needs_node
 @pytest.mark.parametrize("make", [tilted, mixed, lambda: rbd.load_urdf(URDF, base="floating")])
 def test_gravity_torques_and_the_centre_of_mass_are_those_of_the_library(make):
     model = make()
@@ -188,7 +171,7 @@ def test_a_trajectory_file_is_played_and_joints_that_it_does_not_name_stand(tmp_
     np.testing.assert_allclose(found.torques[inner], expected, atol=0.03 * np.abs(expected).max())
 
 
-@pytest.mark.skipif(NODE is None, reason="no node on PATH")
+@needs_node
 def test_a_joint_that_rests_in_a_motion_stays_where_it_is():
     path = np.tile([0.25, 0.0234, -1.5], (5, 1))
     path[:, 0] += np.linspace(0.0, 1.0, 5)
@@ -402,6 +385,42 @@ def test_of_several_models_the_shapes_of_the_chosen_one_are_drawn_and_written(tm
         page = rbd.show(chosen)
         assert [shape["size"] for shape in page.scene.content["shapes"]] == [[radius]] and page.scene.left_out == ()
         assert f"<radius>{radius}</radius>" in rbd.model_to_sdf(chosen)
+
+
+RED, BALL = "1 0 0 0.5", "<geometry><sphere><radius>0.1</radius></sphere></geometry>"
+COLOURED = {
+    "urdf": f"""<robot name="r"><material name="deep"><color rgba="{RED}"/></material><link name="l">
+{INERTIAL}<visual><geometry><sphere radius="0.1"/></geometry><material name="deep"/></visual>
+<visual><geometry><sphere radius="0.2"/></geometry><material name="own"><color rgba="0 0.2 1 1"/></material></visual>
+<visual><geometry><sphere radius="0.3"/></geometry></visual>
+<visual><geometry><sphere radius="0.4"/></geometry><material name="own"/></visual>
+<visual><geometry><sphere radius="0.5"/></geometry><material name=""><color rgba="0 9 0 1"/></material></visual>
+</link></robot>""",
+    "sdf": f"""<sdf version="1.9"><model name="r"><link name="l"><inertial><mass>1</mass></inertial>
+<visual name="a">{BALL}<material><diffuse>{RED}</diffuse></material></visual>
+<visual name="b">{BALL}<material><diffuse>0 0.2 1</diffuse></material>
+</visual><visual name="c">{BALL}</visual></link></model></sdf>""",
+    "mjcf": f"""<mujoco><asset><material name="deep" rgba="{RED}"/></asset><worldbody><body name="l"><freejoint/>
+<geom size="0.1" material="deep"/><geom size="0.2" rgba="0 0.2 1 1"/><geom size="0.3"/></body></worldbody></mujoco>""",
+}
+
+
+@needs_browser
+@pytest.mark.parametrize("form", COLOURED)
+def test_shapes_have_the_colours_of_their_description(form, tmp_path, browser):
+    if form == "mjcf":
+        pytest.importorskip("mujoco")
+    page = rbd.show(COLOURED[form])
+    shapes = page.scene.content["shapes"]
+    found = [(shape["colour"], shape["opacity"]) if "colour" in shape else None for shape in shapes]
+    expected = [("#ff0000", 0.5), ("#0033ff", 1.0), None]
+    assert found == expected + ([expected[1], None] if form == "urdf" else [])
+    assert any("colour" in reason for reason in page.scene.left_out) == (form == "urdf")
+    page.save(tmp_path / "page.html")
+    browser.open(tmp_path / "page.html")
+    drawn = "page.view.parts.shapes.map(shape => shape.children[0].children[0].material)"
+    colours = browser.run(f"{drawn}.map(material => [material.color.getHexString(), material.opacity])")
+    assert colours[:2] == [["ff0000", 0.5], ["0033ff", 1]] and colours[2] not in colours[:2]
 
 
 def test_names_cannot_break_out_of_the_page():

@@ -58,6 +58,21 @@ def sdf_shapes(source: Source, root: ET.Element, findings: Findings, model: str 
     return found
 
 
+def _colour(element: Values) -> tuple[float, ...] | None:
+    """What is diffuse of its material; what is wrong about it is a warning, and no colour."""
+    material = element.child("material")
+    words = material.text("diffuse").split() if material is not None else []
+    try:
+        rgba = [*map(float, words), 1.0][:4]
+    except ValueError:
+        rgba = []
+    if len(words) in (3, 4) and len(rgba) == 4 and all(0.0 <= x <= 1.0 for x in rgba):
+        return tuple(rgba)
+    if words:
+        element.findings.warning(element.where, "a <diffuse> that is not three or four numbers from 0 to 1")
+    return None
+
+
 def _shapes(link: str, element: Values, scope: Scope, file: Source, frames: FrameGraph) -> Iterator[Shape]:
     geometry = element.child("geometry")
     if geometry is not None:
@@ -76,7 +91,7 @@ def _shapes(link: str, element: Values, scope: Scope, file: Source, frames: Fram
         if kind == "mesh" and not mesh:
             element.findings.error(element.where, "has a <mesh> without <uri>")
         if len(element.findings) == before:
-            yield Shape(kind, tuple(size), at @ pose, _whole(mesh, file))
+            yield Shape(kind, tuple(size), at @ pose, _whole(mesh, file), colour=_colour(element))
 
 
 def _whole(mesh: str, file: Source) -> str:
