@@ -18,8 +18,8 @@ INLINE = re.compile(r"\$[^$]+\$")
 KNOWN = set(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta lambda mu xi pi rho sigma tau phi psi omega Gamma Delta "
     "Lambda Pi Psi dot ddot hat bar tilde mathrm text frac tfrac dfrac sqrt sum int partial exp log det ker max min "
-    "cos sin tanh arcsin times cdot cdots ldots in ni le ge perp vee infty ast sharp leftarrow left right bigl bigr Bigl "
-    "Bigr lvert rvert begin end quad qquad".split()
+    "cos sin tanh arcsin times cdot cdots ldots in ni le ge perp vee infty ast sharp leftarrow left right bigl bigr "
+    "Bigl Bigr lvert rvert begin end quad qquad".split()
 )
 
 
