@@ -11,7 +11,8 @@ from itertools import groupby
 
 import pytest
 from helpers.paths import ROOT
-from markdown_it import MarkdownIt
+
+markdown_it = pytest.importorskip("markdown_it")
 
 INLINE = re.compile(r"\$[^$]+\$")
 #: what TeX, MathJax and the code hosts all know of what the pages use
@@ -26,7 +27,7 @@ KNOWN = set(
 def parsed(text):
     """(formulas in lines, as written; what of these Markdown leaves as it is; displayed formulas) of a page."""
     written, left, displayed = [], [], []
-    for token in MarkdownIt("commonmark").enable("table").parse(text):
+    for token in markdown_it.MarkdownIt("commonmark").enable("table").parse(text):
         if token.type == "fence" and token.info.strip() == "math":
             displayed.append(token.content)
         elif token.type == "inline":
