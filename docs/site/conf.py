@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The site that `make docs` builds: Sphinx over the Markdown of the repository as it is, and over the docstrings.
 
-Links, pictures and navigation are those that a code host shows too: docs/index.md is the start page, and its lists of
-links are the navigation. Docstrings are Markdown as well. Nothing is fetched when the site is read.
+Links, pictures, formulas and navigation are those that a code host shows too: docs/index.md is the start page, and its
+lists of links are the navigation. Docstrings are Markdown as well. Nothing is fetched when the site is read: MathJax,
+which sets the formulas, is one file of the site, with its letters as outlines and no fonts beside it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import importlib.util
 import inspect
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -32,15 +34,21 @@ project = "rbd_dynamics"
 author = copyright = "the authors of rbd_dynamics"
 version = release = rbd_dynamics.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.viewcode", "sphinx_copybutton"]
 root_doc = "docs/index"
 include_patterns = ["*.md", "docs/*.md", "docs/notebooks/*.ipynb", "docs/site/api/*.rst", "examples/README.md"]
 exclude_patterns = [".*", "build", "install", "log", "rbd_dynamics", "test", "benchmarks", "requirements", "*_output"]
 templates_path = ["templates"]
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 nitpicky = False  # names of the standard library and of NumPy are not looked up: that needs the network
 
 myst_heading_anchors = 4
 myst_links_external_new_tab = True
+myst_enable_extensions = ["dollarmath"]
+myst_fence_as_directive = ["math"]  # ```math, in which a code host does not look for Markdown
+mathjax_path = "mathjax.js"  # of _static
+mathjax4_config = {"options": {"enableMenu": False}}  # whose entries would load more
 
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
@@ -75,6 +83,16 @@ def add_navigation(app: Any, docname: str, source: list[str]) -> None:
         source[0] += "\n" + navigation(source[0])
 
 
+def add_mathjax(app: Any) -> None:
+    """MathJax from the package that has it, into the site."""
+    if app.builder.format == "html":
+        package = importlib.util.find_spec("sphinx-mathjax-offline")
+        assert package is not None and package.origin is not None
+        target = Path(app.outdir) / "_static" / mathjax_path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(Path(package.origin).parent / "static" / "mathjax" / "tex-svg.js", target)
+
+
 def links_to_folders(app: Any, doctree: nodes.document) -> None:
     """A link to a folder: a code host lists it; here it leads to the README there, or is text."""
     here = app.env.docname
@@ -89,6 +107,18 @@ def links_to_folders(app: Any, doctree: nodes.document) -> None:
             node.replace_self(nodes.reference("", "", content, refuri=target, internal=True))
         else:
             node.replace_self(content)
+
+
+def names_that_break(app: Any, doctree: nodes.document) -> None:
+    """Long names in tables may break within: else the last columns would be out of the page."""
+    for entry in doctree.findall(nodes.entry):
+        for text in list(entry.findall(nodes.Text)):
+            if re.search(r"\S{25}", text) and text.parent is not None and not isinstance(text.parent, nodes.math):
+                first, *others = re.split(r"(?<=[_/.:,=])(?=\w)(?!py\b)", text)
+                pieces: list[nodes.Node] = [nodes.Text(first)]
+                for part in others:
+                    pieces += [nodes.raw("", "<wbr>", format="html"), nodes.Text(part)]
+                text.parent.replace(text, pieces)
 
 
 def link_to_name(app: Any, env: Any, node: nodes.Element, content: nodes.Element) -> nodes.Element | None:
@@ -204,8 +234,10 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("markdown", Markdown)
     app.add_source_suffix(".ipynb", "notebook")
     app.add_source_parser(NotebookParser)
+    app.connect("builder-inited", add_mathjax)
     app.connect("source-read", add_navigation)
     app.connect("doctree-read", links_to_folders)
+    app.connect("doctree-read", names_that_break)
     app.connect("missing-reference", link_to_name)
     app.connect("autodoc-process-signature", signature_as_written)
     app.connect("autodoc-skip-member", skip_fields)

@@ -120,7 +120,7 @@ def _robot_table(robots: dict[str, Any], found: Sequence[Trend]) -> str:
 def _recording_table(entries: Sequence[dict[str, Any]]) -> str:
     rows = []
     for entry in entries:
-        name = escape(entry["name"])
+        name = escape(entry["name"]).replace("_", "_<wbr>")
         if entry["page"] is not None:
             name = f'<a href="{escape(quote(entry["page"]))}">{name}</a>'
         worst = max(entry["rmse"].items(), key=lambda pair: pair[1], default=("", None))

@@ -40,7 +40,10 @@ def test_wide_tables_scroll_and_words_do_not(tmp_path, browser):
     )
     page, style = template("rbd_dynamics.replay.fleet", "fleet.html")
     file = tmp_path / "page.html"
-    parts = {"robots": wide, "recordings": words, **dict.fromkeys(("about", "attention", "changes", "failed"), "")}
+    name, error = "robot_0/" + 4 * "long_name_of_a_recording_", "no_such_file " * 30
+    told = table(["recording", "robot", "s", ""], [[name.replace("_", "_<wbr>"), "robot_0", "2.59", error]], "told")
+    parts = {"robots": wide, "recordings": words + told}
+    parts |= dict.fromkeys(("about", "attention", "changes", "failed"), "")
     file.write_text(page.substitute(parts, style=style), encoding="utf-8")
     browser.open(file, width=390, height=844, phone=True)
     assert browser.run("document.documentElement.scrollWidth") <= 390
@@ -52,3 +55,8 @@ def test_wide_tables_scroll_and_words_do_not(tmp_path, browser):
     cell = browser.run("(r => [r.left, r.right])(document.querySelector('.words td').getBoundingClientRect())")
     assert 0.0 < cell[0] < cell[1] <= 390.0
     assert browser.run("document.querySelector('.sortable thead th').getBoundingClientRect().height") >= 36.0
+    browser.run("document.querySelector('.scroll:has(.told)').scrollLeft = 10000")
+    browser.frames(2)
+    boxes = "['tbody th', 'td:last-child'].map(e => document.querySelector('.told ' + e).getBoundingClientRect())"
+    places = browser.run(f"{boxes}.flatMap(r => [r.left, r.right])")
+    assert places[1] <= places[2] < places[3] <= 390.0, "what went wrong is to be read beside the recording's name"
