@@ -242,7 +242,9 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Cartesia
         stiffness = stiffness_of(message, self.params.largest_stiffness)
         if problem := instability(engine, stiffness, self.params):
             raise ValueError(f"target stiffness refused: {problem}")
+        before = engine.controller.wanted_stiffness.copy()
         engine.controller.want_stiffness(stiffness)
+        engine.gains_have_risen(before, engine.controller.gains.posture_kp)
 
     def _on_joint(self, engine: CartesianEngine, message: JointState, now: int) -> None:
         place = {name: k for k, name in enumerate(engine.reader.names)}

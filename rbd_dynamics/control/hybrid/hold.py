@@ -41,6 +41,7 @@ class HybridHold:
         at (nq): where it is held; None: where it is seen next.
         q, v: the state that was held last.
         softening: of its gains.
+        problem: why it was held anew the last time, by the tolerance; empty: it was not.
         beside (nv): efforts against what is felt beside the constraints, which fade away.
     """
 
@@ -50,7 +51,7 @@ class HybridHold:
         self.at: Array | None = None
         self.q, self.v = np.zeros(model.nq), np.zeros(model.nv)
         self._wanted = np.zeros(model.nv)
-        self.softening = Softening(model.nv)
+        self.softening, self.problem = Softening(model.nv), ""
         self.beside, self._fading = np.zeros(model.nv), 0.0
 
     def torque(self, q: Array, v: Array, limits: HybridLimits, force: Array, elapsed: float) -> Array:
@@ -58,8 +59,7 @@ class HybridHold:
 
         force (m): what it still presses with, which fades away in place. elapsed: s since the last state.
         """
-        if self.at is None:
-            self.at = q.copy()
+        self._stay(q, limits)
         self.q[:], self.v[:] = q, v
         robot = self.controller.robot
         self.softening.update(robot.mass_matrix(q) @ v, limits.hold_damping, max(elapsed, 0.0))
@@ -73,6 +73,21 @@ class HybridHold:
             tau += max(self._fading, 0.0) * self.beside
         most = self.controller.effort_limits
         return np.clip(tau, -most, most, out=tau)
+
+    def _stay(self, q: Array, limits: HybridLimits) -> None:
+        """Hold it where it was, where it is near; else, and where nothing draws it there, where it is."""
+        if self.at is None or not limits.hold_stiffness:
+            self.at = q.copy()
+        elif limits.hold_tolerance:
+            model = self.controller.robot.model
+            away = np.abs(model.difference(q, self.at))
+            if away.max(initial=0.0) > limits.hold_tolerance:
+                k = int(away.argmax())
+                self.problem = (
+                    f"the robot was moved while it was held: joint {model.joint_names[k]!r} is {away[k]:.4g} from "
+                    f"where it was held, more than hold_tolerance ({limits.hold_tolerance:g}); it is held where it is now"
+                )
+                self.at = q.copy()
 
     def fade(self, last: Array, felt: Array, limits: HybridLimits, force: Array) -> None:
         """What leans on something beside the constraints lets go by and by: at once, a stiff wall would throw it back.
