@@ -131,9 +131,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Cartesia
         held = inverse_dynamics_terms(robot, engine.reader.q, still, still, {GRAVITY, SPRING} & set(self.params.terms))
         return held[engine.joints], engine.effort_limits
 
-    def feedback(self, engine: CartesianEngine, robot: Robot) -> Feedback | None:
-        if engine.controller.law != "impedance":  # judged by `instability`, axis by axis
-            return None
+    def feedback(self, engine: CartesianEngine, robot: Robot) -> Feedback:
         params, names = self.params, ("stiffness", "damping")
         return Feedback(*engine.feedback(), params.actuator_bandwidth, params.sensor_delay, names)
 
