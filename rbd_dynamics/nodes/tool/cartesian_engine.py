@@ -146,7 +146,7 @@ class CartesianEngine(ToolEfforts):
             self.wanted_posture[:] = self.reader.q
 
     def gains_have_risen(self, stiffness: Array, posture_kp: float) -> None:
-        """Where nothing drew the robot so far, it is held where it is now.
+        """Hold the robot where it is now in the directions in which nothing drew it so far.
 
         stiffness (6, 6), posture_kp: those that were wanted until now.
         """
