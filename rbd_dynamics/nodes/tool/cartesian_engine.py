@@ -151,7 +151,7 @@ class CartesianEngine(ToolEfforts):
         stiffness (6, 6), posture_kp: those that were wanted until now.
         """
         controller, motion = self.controller, self.motion
-        risen = ~stiffness.any(axis=1) & controller.wanted_stiffness.any(axis=1)
+        risen = np.asarray(~stiffness.any(axis=1) & controller.wanted_stiffness.any(axis=1), dtype=bool)
         if motion.mode != "hold" or not (risen.any() or controller.gains.posture_kp > posture_kp == 0.0):
             return
         axes, pose, here = controller.axes, motion.chart.pose(motion.state()[0]), controller.pose(self.reader.q)
