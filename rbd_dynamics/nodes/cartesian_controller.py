@@ -131,9 +131,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Cartesia
         held = inverse_dynamics_terms(robot, engine.reader.q, still, still, {GRAVITY, SPRING} & set(self.params.terms))
         return held[engine.joints], engine.effort_limits
 
-    def feedback(self, engine: CartesianEngine, robot: Robot) -> Feedback | None:
-        if engine.controller.law != "impedance":  # judged by `instability`, axis by axis
-            return None
+    def feedback(self, engine: CartesianEngine, robot: Robot) -> Feedback:
         params, names = self.params, ("stiffness", "damping")
         return Feedback(*engine.feedback(), params.actuator_bandwidth, params.sensor_delay, names)
 
@@ -242,7 +240,9 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Cartesia
         stiffness = stiffness_of(message, self.params.largest_stiffness)
         if problem := instability(engine, stiffness, self.params):
             raise ValueError(f"target stiffness refused: {problem}")
+        before = engine.controller.wanted_stiffness.copy()
         engine.controller.want_stiffness(stiffness)
+        engine.gains_have_risen(before, engine.controller.gains.posture_kp)
 
     def _on_joint(self, engine: CartesianEngine, message: JointState, now: int) -> None:
         place = {name: k for k, name in enumerate(engine.reader.names)}

@@ -15,6 +15,7 @@ from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool
 
 from rbd_dynamics.control.hybrid.checks import one_sided
+from rbd_dynamics.control.hybrid.supervisor import AT_EASE
 from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.control.motion.trajectory_message import Decoder
@@ -145,12 +146,12 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, HybridEngine])
         q, v = reader.q, reader.v
         engine.sensor.constraints = engine.controller.constraints  # the task frame may be on its way
         measured = self.wrench.multipliers(engine, q, v)
-        was, before = engine.supervisor.mode, engine.supervisor.last
+        was, before = (engine.supervisor.mode, engine.supervisor.reason), engine.supervisor.last
         engine.supervisor.contact.behind = self.safeguards.behind
         beside = None if measured is None else engine.sensor.beside
         tau = engine.supervisor.torque(reader.stamp, q, v, measured, self.wrench.stamp, beside=beside)
         efforts[:] = tau[engine.joints]
-        if engine.supervisor.mode != was:
+        if (engine.supervisor.mode, engine.supervisor.reason) != was:
             self._say_mode(engine)
         normal = engine.normal
         if normal is not None and self.params.estimate_normal:
@@ -267,7 +268,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, HybridEngine])
             status.values["desired motion"] = supervisor.motion.mode
             status.values["largest force error"] = f"{self._errors[0]:.3g}"
             status.values["largest tracking error"] = f"{self._errors[1]:.3g}"
-        elif supervisor.reason not in ("not engaged", "by request", "activated anew", "standing by"):
+        elif supervisor.reason not in AT_EASE:
             status.error(f"stopped: {supervisor.reason}")
         self._errors = [0.0, 0.0]
 

@@ -28,12 +28,22 @@ MS = 1_000_000  # ns
 
 def held(arm: str, rotors: float, share: float, signs: list[float]) -> np.ndarray:
     """Speeds (rows: ms), of the joints' limits, of an arm that moves when it is to be held. share: of the limits."""
+    plant, bench, limits = at_rest(arm, rotors)
+    plant.move(share * limits * signs)
+    return answered(plant, bench, limits, range(1500))
+
+
+def at_rest(arm, rotors):
+    """An arm, what holds it, and its limits of speed."""
     case = Case("hold", 0, 0, arm=arm, q=ARMS[arm].q, height=0.3, imperfect=Imperfections(rotors=rotors))
     scene, model = scene_of(case), model_of(arm)
-    plant, bench = scene.plant, Bench(model_of(arm, 0.8 * rotors), scene.params)
-    limits, speeds = np.array(model.velocity_limit), []
-    plant.move(share * limits * signs)
-    for k in range(1500):
+    return scene.plant, Bench(model_of(arm, 0.8 * rotors), scene.params), np.array(model.velocity_limit)
+
+
+def answered(plant, bench, limits, periods):
+    """Speeds (rows: ms), of the joints' limits."""
+    speeds = []
+    for k in periods:
         tau = bench.answer(START + k * MS, *plant.read())
         plant.command(plant.tau if tau is None else tau)
         speeds.append(np.abs(plant.state[1]) / limits)
@@ -60,6 +70,22 @@ def test_an_arm_that_is_fast_when_it_is_to_be_held_comes_to_rest(arm, rotors, sh
     speeds = held(arm, rotors, share, signs)
     assert speeds.max() < 0.95
     assert speeds[-100:].max() < 1e-3
+
+
+@pytest.mark.parametrize("way", [0.19, 0.9])
+def test_an_arm_that_was_carried_off_while_it_is_held_is_not_thrown_back(way):
+    """Its drives were off: efforts that were cut one by one brought a Panda to 23 times its limits, from 0.2 rad."""
+    plant, bench, limits = at_rest("panda", 0.0)
+    begin, signs = plant.state[0], np.array([1, -1, 1, 1, -1, 1, 1])
+    carried = round(1000 * way)
+    for k in range(carried):
+        plant.reset(begin + 1e-3 * (k + 1) * signs)
+        bench.answer(START + k * MS, *plant.read())
+    there = plant.state[0]
+    speeds = answered(plant, bench, limits, range(carried, carried + 1500))
+    assert speeds.max() < 0.5 and speeds[-100:].max() < 0.01
+    assert np.abs(plant.state[0] - there).max() < 0.21  # hold_tolerance
+    assert ("moved while it was held" in bench.engine.supervisor.reason) == (way > 0.2)
 
 
 @pytest.mark.parametrize(

@@ -173,12 +173,16 @@ def many_times_the_gains(loop: Loop, rng: random.Random) -> list[str]:
     begin, times = loop.arm.state[0], rng.choice((3.0, 10.0, 100.0))
     if loop.kind == "feedforward":
         taken = loop.set(kp=[times * k for k in KP], kd=[rng.choice((1.0, times)) * k for k in KD])
+    elif loop.kind == "hybrid_controller":
+        taken = loop.set(hold_stiffness=times * 400.0, hold_damping=rng.choice((1.0, times)) * 40.0)
     else:
         taken = loop.set(stiffness=[times * 300.0], rotational_stiffness=[times * 5.0])
     loop.arm.move(np.array([rng.uniform(-0.02, 0.02) for _ in range(7)]))
     problems = held_here(loop, begin, loop.run(1.0), f"{times:g} times the gains, {'taken' if taken else 'refused'}")
     if loop.kind == "feedforward":
         loop.set(kp=KP, kd=KD)
+    elif loop.kind == "hybrid_controller":
+        loop.set(hold_stiffness=400.0, hold_damping=40.0)
     else:
         loop.set(stiffness=[500.0], rotational_stiffness=[10.0])
     return problems
@@ -253,5 +257,6 @@ COMMON = (
 CASES: dict[str, tuple[Case, ...]] = {
     "feedforward": COMMON,
     "cartesian_controller": (*COMMON, targets, targets, targets),
+    "hybrid_controller": COMMON,
 }
 BEGIN = MIDDLE

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ LATER = 10.0  # s, that pass while an arm is put elsewhere
 PARAMETERS: dict[str, dict[str, Any]] = {
     "feedforward": {},
     "cartesian_controller": {"tool_frame": TOOL, "velocity_limits": [1.0] * 3 + [0.5] * 3},
+    "hybrid_controller": {"tool_frame": TOOL, "tool_orientation": [math.pi, 0.0, 0.0]},  # in the air: it holds
 }
 
 
@@ -91,9 +93,19 @@ class Loop:
         self.states = self._ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
         self._reports = self._ros.collect(DiagnosticArray, "/diagnostics")
         self._efforts = self._ros.collect(JointState, f"{self.kind}/effort", 1000)
+        self._sensor = self._wrenches() if self.kind == "hybrid_controller" else None
         self._tau, self._before = self.arm.gravity, np.zeros(7)
         self._told = 0
         return self
+
+    def _wrenches(self) -> Any:
+        """Where the sensor says that nothing is felt, at each state."""
+        from geometry_msgs.msg import WrenchStamped
+        from rclpy.qos import qos_profile_sensor_data
+
+        self._felt = WrenchStamped()
+        self._felt.header.frame_id = TOOL
+        return self._ros.publisher(WrenchStamped, "wrench", qos_profile_sensor_data)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.node.__exit__(kind, error, trace)
@@ -120,6 +132,9 @@ class Loop:
         q, v = self.arm.measured()
         self._now += round(1e9 * PERIOD)
         self._clock.tell(self._now)
+        if self._sensor is not None:
+            self._felt.header.stamp.sec, self._felt.header.stamp.nanosec = divmod(self._now, 1_000_000_000)
+            self._sensor.publish(self._felt)
         tau = self._ask(q, v, self.arm.acts if with_efforts else ())
         seen.cycles += 1
         if tau is None:

@@ -235,6 +235,11 @@ class CartesianController:
         """(6, 6) that is approached."""
         return self._wanted_stiffness.reshape(6, 6)
 
+    @property
+    def axes(self) -> Array:
+        """Axes of stiffness (3, 3) in root axes, at the last step."""
+        return self._axes(self.compliance)
+
     def _axes(self, compliance: Compliance) -> Array:
         """Axes of stiffness (3, 3), where the tool was and was wanted at the last step."""
         own = compliance.numbers()[1].reshape(3, 3)

@@ -61,6 +61,12 @@ class CartesianMotion(DesiredMotion):
         self._until = now + round(timeout / NANOSECOND) if timeout else 1 << 62
         self._take("twist", chart, state, rates, now)
 
+    def hold_at(self, pose: Array) -> None:
+        """Stand still at a pose (4, 4), beside which what was wrong remains said."""
+        problem = self.problem
+        self._stand(self.chart.coordinates(pose))
+        self.problem = problem
+
     def recentre(self, pose: Array) -> None:
         """The base of the chart is where the tool is wanted from now on, unless a trajectory runs or is to.
 

@@ -15,6 +15,8 @@ from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 FADING = 0.1  # s, in which what leans on something beside the constraints lets go
+DRAWN = 0.4  # of the velocity limits: as fast it is drawn back at most, to where it is held
+GATHERED = 1.0  # of the time 1 / damping: it is drawn by no more than efforts can gather in so much of it
 
 
 def inertia_of(robot: Robot, q: Array, A: Array) -> tuple[Array, Array]:
@@ -41,6 +43,7 @@ class HybridHold:
         at (nq): where it is held; None: where it is seen next.
         q, v: the state that was held last.
         softening: of its gains.
+        problem: why it was held anew the last time, by the tolerance; empty: it was not.
         beside (nv): efforts against what is felt beside the constraints, which fade away.
     """
 
@@ -50,7 +53,7 @@ class HybridHold:
         self.at: Array | None = None
         self.q, self.v = np.zeros(model.nq), np.zeros(model.nv)
         self._wanted = np.zeros(model.nv)
-        self.softening = Softening(model.nv)
+        self.softening, self.problem = Softening(model.nv), ""
         self.beside, self._fading = np.zeros(model.nv), 0.0
 
     def torque(self, q: Array, v: Array, limits: HybridLimits, force: Array, elapsed: float) -> Array:
@@ -58,8 +61,7 @@ class HybridHold:
 
         force (m): what it still presses with, which fades away in place. elapsed: s since the last state.
         """
-        if self.at is None:
-            self.at = q.copy()
+        self._stay(q, limits)
         self.q[:], self.v[:] = q, v
         robot = self.controller.robot
         self.softening.update(robot.mass_matrix(q) @ v, limits.hold_damping, max(elapsed, 0.0))
@@ -71,8 +73,37 @@ class HybridHold:
         if self._fading > 0.0:
             self._fading -= max(elapsed, 0.0) / FADING
             tau += max(self._fading, 0.0) * self.beside
+        return self._within(tau, q)
+
+    def _within(self, tau: Array, q: Array) -> Array:
+        """Efforts (nv) within their limits: all of them less by the same share about those that hold it still.
+
+        Where each were cut alone, a wrist without what it needs against the shoulder's motion would be thrown.
+        """
         most = self.controller.effort_limits
-        return np.clip(tau, -most, most, out=tau)
+        if (np.abs(tau) > most).any():
+            weight = self.controller.robot.gravity(q)
+            change = tau - weight
+            room = np.maximum(np.where(change > 0.0, most - weight, most + weight), 0.0)
+            tau[:] = weight + _share_within(room, change) * change
+            np.clip(tau, -most, most, out=tau)  # of what weight alone has too much
+        return tau
+
+    def _stay(self, q: Array, limits: HybridLimits) -> None:
+        """Hold it where it was, where it is near; else, and where nothing draws it there, where it is."""
+        if self.at is None or not limits.hold_stiffness:
+            self.at = q.copy()
+        elif limits.hold_tolerance:
+            model = self.controller.robot.model
+            away = np.abs(model.difference(q, self.at))
+            if away.max(initial=0.0) > limits.hold_tolerance:
+                k = int(away.argmax())
+                self.problem = (
+                    f"the robot was moved while it was held: joint {model.joint_names[k]!r} is {away[k]:.4g} from "
+                    f"where it was held, more than hold_tolerance ({limits.hold_tolerance:g}); it is held where it is "
+                    "now"
+                )
+                self.at = q.copy()
 
     def fade(self, last: Array, felt: Array, limits: HybridLimits, force: Array) -> None:
         """What leans on something beside the constraints lets go by and by: at once, a stiff wall would throw it back.
@@ -107,4 +138,16 @@ class HybridHold:
     def _acceleration(self, q: Array, v: Array, limits: HybridLimits) -> Array:
         away = self.controller.robot.model.difference(q, q if self.at is None else self.at)
         share = self.softening.share
-        return np.asarray(share * share * limits.hold_stiffness * away - share * limits.hold_damping * v)
+        pull, damping = share * share * limits.hold_stiffness * away, share * limits.hold_damping
+        if limits.hold_damping and pull.any():
+            effort = self.controller.robot.mass_matrix(q) @ pull
+            pull *= min(
+                _share_within(damping * DRAWN * self.controller.velocity_limits, pull),
+                _share_within(GATHERED / limits.hold_damping * self.softening.rates, effort),
+            )
+        return np.asarray(pull - damping * v)
+
+
+def _share_within(most: Array, values: Array) -> float:
+    """The share of values (nv), at most 1, of which none is beyond `most`."""
+    return min(1.0, float((most / np.maximum(np.abs(values), 1e-12)).min(initial=1.0)))

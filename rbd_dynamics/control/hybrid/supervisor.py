@@ -27,6 +27,8 @@ from rbd_dynamics.spatial.rank import inverse_response
 Array = NDArray[np.float64]
 Mode = Literal["hold", "approach", "press"]
 LONGEST_STEP = 0.05  # s, for integrals
+#: reasons of holding that are no complaint
+AT_EASE = ("not engaged", "by request", "activated anew", "standing by")
 STOPPING = 200_000_000  # ns, after which what is held is held
 
 
@@ -296,4 +298,9 @@ class HybridSupervisor:
                 return contact.output.tau
             self.stop(problem, beside=beside)
         contact.held(measured if not silent else None, dt)
-        return self._hold.torque(q, v, limits, contact.force, elapsed)
+        tau = self._hold.torque(q, v, limits, contact.force, elapsed)
+        if self._hold.problem:
+            if self.reason in AT_EASE:  # else something is said already
+                self.reason = self._hold.problem
+            self._hold.problem = ""
+        return tau

@@ -230,6 +230,13 @@ class HybridControllerParameters(ToolParameters):
     hold_damping: float = parameter(
         40.0, "Damping with which the tool is held while not engaged, 1/s", minimum=0.0, maximum=1000.0, dynamic=True
     )
+    hold_tolerance: float = parameter(
+        0.2,
+        "A joint farther than this (rad, m) from where it is held while not engaged is held where it is then, which is "
+        "an error until `~/engage`. 0: it is drawn back from anywhere",
+        minimum=0.0,
+        dynamic=True,
+    )
     start_tolerance: float = parameter(
         0.01, "A trajectory that begins farther than this (m, rad) from the tool is refused", minimum=0.0, dynamic=True
     )

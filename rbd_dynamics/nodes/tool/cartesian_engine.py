@@ -27,7 +27,7 @@ from rbd_dynamics.nodes.interface.cartesian_controller import CartesianControlle
 from rbd_dynamics.nodes.managed.description_text import Prefix, Progress
 from rbd_dynamics.nodes.tool.tool_engine import ToolEfforts, controlled_joints, reader_of, root_frames
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.spatial import adjoint, pose_inverse
+from rbd_dynamics.spatial import adjoint, exp_so3, log_so3, pose_inverse
 from rbd_dynamics.spatial.rank import inverse_response
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
@@ -128,7 +128,7 @@ class CartesianEngine(ToolEfforts):
         motion, reference = self.motion, self.reference
         chart, target = motion.chart, motion.chart.pose(motion.state()[0])
         if motion.mode == "hold" and reference.away(target) > FAR:  # it is held where it was pushed to
-            reference.reset(self.reader.q)
+            self._stand_here()
         self.wanted, twist, acceleration = reference.follow(target, elapsed, self.wanted_posture)
         theta = chart.coordinates(self.wanted)
         rate = chart.rates(theta, twist)
@@ -138,6 +138,28 @@ class CartesianEngine(ToolEfforts):
             self._stalled = 0.0
             motion.end(theta, f"the tool does not reach its target: {reference.obstacle()}; it is held where it is")
         return theta, rate, chart.accelerations(theta, rate, acceleration)
+
+    def _stand_here(self) -> None:
+        """Joints are wanted where they are, also as far as the tool leaves them free."""
+        self.reference.reset(self.reader.q)
+        if not self.posture_given:
+            self.wanted_posture[:] = self.reader.q
+
+    def gains_have_risen(self, stiffness: Array, posture_kp: float) -> None:
+        """Hold the robot where it is now in the directions in which nothing drew it so far.
+
+        stiffness (6, 6), posture_kp: those that were wanted until now.
+        """
+        controller, motion = self.controller, self.motion
+        risen = np.asarray(~stiffness.any(axis=1) & controller.wanted_stiffness.any(axis=1), dtype=bool)
+        if motion.mode != "hold" or not (risen.any() or controller.gains.posture_kp > posture_kp == 0.0):
+            return
+        axes, pose, here = controller.axes, motion.chart.pose(motion.state()[0]), controller.pose(self.reader.q)
+        turns, moves = (axes @ np.diag(part.astype(float)) @ axes.T for part in (risen[:3], risen[3:]))
+        pose[:3, :3] = exp_so3(turns @ log_so3(here[:3, :3] @ pose[:3, :3].T)) @ pose[:3, :3]
+        pose[:3, 3] += moves @ (here - pose)[:3, 3]
+        motion.hold_at(pose)
+        self._stand_here()
 
     def go_on_with(self, difference: Array) -> Array:
         """Press with what an effort (nv) has more than this law at the last state; the torque (nv) of that.
@@ -240,9 +262,11 @@ def apply(engine: CartesianEngine, params: CartesianControllerParameters, *, att
         controller.tool = engine.reference.tool = tool
         motion.release()  # held where the new tool is
     before, kept = controller.gains.stiffness_of(controller.law), controller.wanted_stiffness.copy()
+    posture_kp = controller.gains.posture_kp
     controller.use(tuning)
     if (before == tuning.stiffness.reshape(6, 6)).all():  # what ~/target_stiffness said stays
         controller.want_stiffness(kept)
+    engine.gains_have_risen(kept, posture_kp)
     engine.reference.room.velocity_limits = controller.velocity_limits
     engine.reference.largest_energy, engine.reference.effort_limits = (
         controller.largest_energy, controller.effort_limits,

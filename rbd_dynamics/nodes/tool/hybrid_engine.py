@@ -315,4 +315,5 @@ def _limits(params: HybridControllerParameters) -> HybridLimits:
         tare=params.tare_on_engage,
         hold_stiffness=params.hold_stiffness,
         hold_damping=params.hold_damping,
+        hold_tolerance=params.hold_tolerance,
     )

@@ -81,6 +81,34 @@ def test_holds_until_it_is_engaged():
     np.testing.assert_allclose(cell.plant.state[0], start, atol=1e-5)
 
 
+def test_a_robot_that_is_moved_while_it_is_held_is_held_where_it_is_then():
+    """By its brakes, by hand or by others: 0.8 rad of a Panda's shoulder would be drawn back at 2.7 times its limit."""
+    cell = Cell(height=0.02).run(0.05)
+    q, still = cell.plant.state[0], np.zeros(7)
+    name = cell.robot.model.joint_names[1]
+
+    def asked(at):
+        cell.now += MS
+        return cell.supervisor.torque(cell.now, at, still, cell.measured, cell.now).copy() - cell.robot.gravity(at)
+
+    moved = np.eye(7)[1]
+    assert np.abs(asked(q - 0.19 * moved)[1]) > 10.0 and cell.supervisor.reason == "not engaged"
+    np.testing.assert_allclose(asked(q - 0.8 * moved), 0.0, atol=1e-9)
+    said = f"the robot was moved while it was held: joint {name!r} is 0.8 from where it was held"
+    assert cell.supervisor.mode == "hold" and said in cell.supervisor.reason
+    assert np.abs(asked(q - 0.7 * moved)[1]) > 10.0  # it is drawn there from now on
+    cell.supervisor.limits = replace(LIMITS, hold_stiffness=0.0)
+    np.testing.assert_allclose(asked(q - 0.1 * moved), 0.0, atol=1e-9)
+    cell.supervisor.limits = LIMITS  # what holds it now begins where it is
+    np.testing.assert_allclose(asked(q - 0.1 * moved), 0.0, atol=1e-9)
+    assert said in cell.supervisor.reason  # until the next motion
+    assert cell.engage().supervisor.reason == ""
+    cell.supervisor.begin_anew()
+    cell.supervisor.limits = replace(LIMITS, hold_tolerance=0.0)
+    asked(q)
+    assert np.abs(asked(q - 0.8 * moved)[1]) > 40.0
+
+
 def test_what_stopped_it_is_over_when_it_begins_anew():
     supervisor = Cell().run(0.1).engage().supervisor
     supervisor.stop("it slipped")

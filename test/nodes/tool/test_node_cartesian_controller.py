@@ -362,6 +362,38 @@ def test_drives_that_are_off_are_no_command_and_taken_over_without_a_step(rig):
     rig.goes(lambda: rig.poses.publish(rig.pose(*HOME)), HOME[0], 1e-3)
 
 
+def test_stiffness_that_rises_from_zero_holds_the_tool_where_it_is(rig):
+    """It is led by hand along what has none, by topic or by parameter, with the elbow; the other directions stay."""
+    from std_msgs.msg import Float64MultiArray
+
+    def by_topic(along, about):
+        rig.stiffness.publish(Float64MultiArray(data=[along, along, 800.0, about, about, about]))
+        others_run(0.05)
+
+    def by_parameter(along, about):
+        for result in rig.ros.set_parameters(NAME, stiffness=[along, along, 800.0], rotational_stiffness=[about]):
+            assert result.successful, result.reason
+
+    rig.home()
+    for change, turn in ((by_topic, [0.15, 0, 0, 0, 0.05, 0, 0.1]), (by_parameter, [-0.15, 0, 0.1, 0, 0, 0, -0.1])):
+        change(0.0, 0.0)
+        rig.run(0.5)
+        begin, there, said = rig.tip, rig.plant.state[0] + turn, rig.node.log.count("while it was held")
+        for _ in range(150):
+            q, v = rig.plant.state
+            rig.plant.reset(q + 0.02 * (there - q))
+            rig.step()
+        rig.plant.reset(there)
+        rig.step()
+        here = rig.tip
+        assert 0.02 < np.linalg.norm((here - begin)[:2]) and rig.node.log.count("while it was held") == said
+        change(800.0, 40.0)
+        fastest = max(float(np.abs(rig.run(0.01).plant.state[1]).max()) for _ in range(40))
+        assert np.linalg.norm((rig.tip - here)[:2]) < 5e-3 and fastest < 0.2, (rig.tip - here, fastest)
+    by_parameter(800.0, 40.0)
+    rig.goes(lambda: rig.poses.publish(rig.pose(*HOME)), HOME[0], 1e-3)
+
+
 def test_another_law_is_built_aside_and_taken_over_without_a_jolt(rig):
     from std_msgs.msg import Float64MultiArray
 

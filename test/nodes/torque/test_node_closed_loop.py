@@ -20,6 +20,7 @@ CASES_OF = {
         ("many_times_the_gains", 1),
     ),
     "cartesian_controller": (("drives_off_and_on", 0), ("targets", 7)),
+    "hybrid_controller": (("hand_guided", 1), ("drives_off_and_on", 2)),
 }  # fmt: skip
 
 
