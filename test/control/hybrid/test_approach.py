@@ -58,7 +58,7 @@ def test_a_tool_that_flies_off_stands_against_nothing():
     found = {}
     for drift in (0.0, 2.0 * SPEED):
         rows, still = np.array([True]), np.zeros(1)
-        approach = Approach(rows, 3.0 * np.ones(1), still, still, still, 20.0, LIMITS, ramp=0.0)
+        approach = Approach(rows, 10.0 * np.ones(1), still, still, still, 20.0, LIMITS, ramp=0.0)
         for k in range(250):
             assert approach.step(np.array([k * DT * drift]), np.array([drift]), DT) == ""
         assert approach.push[0] > 2.0 * LIMITS.contact_force
