@@ -36,6 +36,7 @@ class Case:
 
     variant: in words. q: where it begins, `height` above the surface. leaning: of the surface's normal to the tool's
     axis, and about which direction (rad). reach: of the ball beyond the tool's frame. stiffness, wall_stiffness: N/m.
+    beyond: another material along x, see `Surface`.
     wall, edge: m from the start along the surface's x axis; None: there is none. tilt, tilted_about: of the surface.
     swing: m and Hz; surface_speed: m/s along the normal. force, largest: N. approach: m/s; slide: m/s, along x towards
     wall or edge. params: of the node, besides. no_states, no_wrenches: spans (s) without them. frozen: s, from when on
@@ -56,6 +57,7 @@ class Case:
     radius: float = 0.3
     stiffness: float = 1e5
     wall_stiffness: float = 1e5
+    beyond: tuple[float, float] | None = None
     friction: float = 0.0
     wall: float | None = None
     edge: float | None = None

@@ -142,12 +142,36 @@ def edge(case: Case, rng: np.random.Generator) -> Case:
     return replace(case, events=events, seconds=BEGIN + (way + 0.03) / speed + AFTER)
 
 
+def material(case: Case, rng: np.random.Generator) -> Case:
+    """Contacts above 1e6 N/m, from soft to hard and back, and a surface that is told to lean while it is pressed."""
+    kind = str(rng.choice(["rigid", "soft to hard", "hard to soft", "leaning"]))
+    speed, way = float(rng.uniform(0.01, 0.05)), float(rng.uniform(0.03, 0.06))
+    events = (
+        Event(BEGIN, "move", ({X: way}, speed)), Event(BEGIN + way / speed + 1.0, "move", ({X: -way}, speed))
+    )  # fmt: skip
+    seconds = events[-1].time + way / speed + AFTER
+    if kind == "rigid":
+        stiffness, speed = float(10.0 ** rng.uniform(6.0, 7.0)), float(rng.uniform(0.001, 0.005))
+        case = replace(case, stiffness=stiffness, approach=speed, variant=f"{kind}, {1e3 * speed:.2g} mm/s")
+        return replace(case, events=events, seconds=seconds)
+    if kind == "leaning":
+        size, about = float(rng.uniform(0.02, 0.3)), float(rng.uniform(0.0, 6.28))
+        lean = (size * math.cos(about), size * math.sin(about), 0.0)
+        event = Event(BEGIN, "place", ("task_orientation", lean))
+        return replace(case, variant=f"{kind} by {size:.2g} rad", events=(event,), seconds=BEGIN + 2.5)
+    soft, hard = float(10.0 ** rng.uniform(3.0, 4.0)), float(10.0 ** rng.uniform(5.0, 6.0))
+    first, then = (soft, hard) if kind == "soft to hard" else (hard, soft)
+    case = replace(case, stiffness=first, beyond=(0.5 * way, then), force=min(case.force, 25.0))
+    return replace(case, variant=f"{kind}, {1e3 * speed:.2g} mm/s", slide=speed, events=events, seconds=seconds)
+
+
 CLASSES: dict[str, Draw] = {
     "approach": approach, "force": force, "slide": slide, "placement": placement, "stretch": stretch, "wall": wall,
     "edge": edge, "angles": angles, "desired": desired, "bounce": bounce, "wrong": wrong,
+    "material": material,
 }  # fmt: skip
 LETTERS = {"a": "approach", "b": "force", "c": "slide", "d": "placement", "e": "stretch", "f": "angles", "g": "desired",
-           "h": "wall", "i": "edge", "j": "bounce", "k": "wrong"}  # fmt: skip
+           "h": "wall", "i": "edge", "j": "bounce", "k": "wrong", "l": "material"}  # fmt: skip
 
 
 def case_of(name: str, seed: int, number: int) -> Case:

@@ -66,7 +66,12 @@ def scene_of(case: Case) -> Scene:
     efforts = np.array([joint.limits.effort for joint in model.joints])
     point = [0.0, 0.0, 0.0]
     point[arm.axis] = case.reach
-    step = 1e-4 if case.stiffness > 2e5 or (case.wall is not None and case.wall_stiffness > 2e5) else 2e-4
+    hardest = max(
+        case.stiffness,
+        0.0 if case.wall is None else case.wall_stiffness,
+        0.0 if case.beyond is None else case.beyond[1],
+    )
+    step = 2e-4 if hardest <= 2e5 else 1e-4 if hardest <= 2e6 else 5e-5
     plant = PressedArm(
         arm, model.joint_names, efforts, (point[0], point[1], point[2]), case.imperfect, step=step,
         seed=1000 * case.seed + case.number,
@@ -117,7 +122,7 @@ def _surface(case: Case, axes: Array, touch: Array, mass: float) -> Surface:
         along=_vector(axes[:, 1] if case.shape == "pipe" else axes[:, 0]), radius=case.radius,
         length=math.inf if case.edge is None else case.edge, stiffness=case.stiffness,
         damping=2.0 * DAMPING_RATIO * math.sqrt(case.stiffness * mass), friction=case.friction,
-        swing=case.swing, speed=case.surface_speed,
+        swing=case.swing, speed=case.surface_speed, beyond=case.beyond,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import math
 from dataclasses import KW_ONLY, dataclass
 
 Vector = tuple[float, float, float]
+SEAM = 0.01  # m, between two materials
 
 
 def dot(a: Vector, b: Vector) -> float:
@@ -20,7 +21,8 @@ class Surface:
     plane's solid ends `length` (m) along `along` from `point`.
 
     stiffness: N/m. damping: N s/m. friction: coefficient. swing: m and Hz, of a sine along the normal (of a plane).
-    speed: m/s along the normal. It moves from time zero on.
+    speed: m/s along the normal. It moves from time zero on. beyond: how far along `along` from `point` another
+    material begins (m), and its stiffness (N/m); within `SEAM` one becomes the other.
     """
 
     shape: str
@@ -35,6 +37,17 @@ class Surface:
     friction: float = 0.0
     swing: tuple[float, float] = (0.0, 0.0)
     speed: float = 0.0
+    beyond: tuple[float, float] | None = None
+
+    def gives(self, at: Vector) -> tuple[float, float]:
+        """Stiffness (N/m) and damping (N s/m) at a point."""
+        if self.beyond is None:
+            return self.stiffness, self.damping
+        begin, other = self.beyond
+        away = (at[0] - self.point[0], at[1] - self.point[1], at[2] - self.point[2])
+        share = min(1.0, max(0.0, (dot(away, self.along) - begin) / SEAM))
+        factor = (other / self.stiffness) ** share
+        return self.stiffness * factor, self.damping * math.sqrt(factor)
 
     def motion(self, time: float) -> tuple[float, float]:
         """How far the surface has moved along its normal, m, and its speed."""
@@ -89,7 +102,8 @@ class Contact:
             return None
         along = dot(velocity, n)
         closing = along - surface.motion(time)[1] if n is surface.normal else along
-        pressed = -surface.stiffness * gap - surface.damping * closing
+        stiffness, damping = surface.gives(at)
+        pressed = -stiffness * gap - damping * closing
         if pressed <= 0.0:
             return None
         self.normal_force = pressed

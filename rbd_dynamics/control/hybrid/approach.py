@@ -86,7 +86,7 @@ class Approach:
         self._first_push = self.push.copy()
         self._before = [self._zero.copy(), self._zero.copy()]
         self._pushes = [self.push.copy(), self.push.copy()]
-        self._count, self._slow = 0, False
+        self._count, self._slow, self._flies = 0, False, False
         self._time = self._above = self._below = self._stuck = self._remembered = 0.0
 
     @property
@@ -112,6 +112,7 @@ class Approach:
         self.velocity[rows] = -speed
         most = limits.approach_force
         self._slow = bool((-drift[rows] < SLOW * speed).any())
+        self._flies = bool((drift[rows] > speed).any())
         rate = self.stiffness * (drift + speed)
         if self._slow:  # a light arm's spring alone would take minutes to show that it touches
             rate = np.where(rows, np.maximum(rate, LEAST_RATE), rate)
@@ -150,9 +151,12 @@ class Approach:
 
     @property
     def unfelt(self) -> bool:
-        """Something is in the way: the tool stands, though it is pushed by more than counts as contact."""
+        """Something is in the way: the tool stands, though it is pushed by more than counts as contact.
+
+        One that flies off, as where friction has let go of it, stands against nothing.
+        """
         more = (self.push - self._first_push)[self.rows]
-        return self._slow and bool((more > 2.0 * self.limits.contact_force).any())
+        return self._slow and not self._flies and bool((more > 2.0 * self.limits.contact_force).any())
 
     def touches(self, h: Array, measured: Array, dt: float, *, noise: ContactSense) -> bool:
         """Whether the reading has changed as by contact, and by more than noise; watches it where it has not."""

@@ -56,6 +56,7 @@ class TaskGovernor:
         self.posture = np.zeros(model.nv)
         self._turns = np.array([name.rsplit(".")[-1].startswith("r") for name in controller.task.row_names])
         self._target = np.zeros(len(self._turns))  # that is followed: the motion's, which it does not run away from
+        self._wanted = self._target  # by the motion, at the last step
         self._path: PlacementPath | None = None
         self._stalled = 0.0
 
@@ -66,7 +67,7 @@ class TaskGovernor:
         if posture is not None:
             self.posture[:] = posture
         self._stalled = 0.0
-        self._target = theta.copy()
+        self._target, self._wanted = theta.copy(), theta.copy()
         if self.reachable is not None:
             self.reachable.reset(q, theta)
 
@@ -84,8 +85,14 @@ class TaskGovernor:
             self.begin(q, theta)  # it is held where it was pushed to
         reach.rows = self.controller.rows
         pace = reach.pace
-        self._target = theta.copy() if pace == 1.0 else self._target + pace * (theta - self._target)
-        step = reach.follow(self._target, out.h, dt, self.posture)
+        # what the motion goes on by is a speed to be followed, but not what it was ahead, nor where it ends elsewhere
+        moved = pace * (theta - self._wanted) if motion.mode != "hold" else np.zeros(len(theta))
+        self._wanted = theta.copy()
+        if pace == 1.0 or reach.away(theta) <= reach.away(self._target):  # it comes back to the tool
+            self._target = theta.copy()
+        else:
+            self._target = self._target + pace * (theta - self._target)
+        step = reach.follow(self._target, out.h, dt, self.posture, moved=moved)
         self._stalled = self._stalled + dt if reach.pace < STALLED else 0.0
         return step
 

@@ -9,6 +9,7 @@ of the constraints are taken over from the robot, so that the motion stays on th
 from __future__ import annotations
 
 import functools
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -87,19 +88,28 @@ class ReachableTask:
         """How fast a target may go on, as a share: 1 where the task is near it, 0 far behind."""
         return min(1.0, max(0.0, 1.25 - 1.25 * self.behind / BEHIND))
 
+    def away(self, theta: Array) -> float:
+        """How far the task is from values theta (k), m; a turn by 1 rad counts as 0.5 m."""
+        return math.hypot(*(self._weights * (theta - self.theta)).tolist())
+
     def obstacle(self) -> str:
         """What keeps the task from its target: joints at their limits, or a singular posture."""
         return self.room.obstacle(self.q)
 
-    def follow(self, target: Array, h: Array, dt: float, posture: Array) -> TaskStep:
+    def follow(
+        self, target: Array, h: Array, dt: float, posture: Array, *, moved: Array | None = None
+    ) -> TaskStep:  # fmt: skip
         """Move on for dt seconds, after which the task rows are to be `target` (k).
 
-        h (m): of the constraints, as they are. posture (nv): where what the rows leave free goes. Raises
-        ArithmeticError where the result is not finite; nothing has changed then.
+        h (m): of the constraints, as they are. posture (nv): where what the rows leave free goes. moved (k): by which
+        the target has gone on, at a speed that is to be followed; the rest is a way to be made up for. By default all.
+        Raises ArithmeticError where the result is not finite; nothing has changed then.
         """
         if dt < LEAST_STEP:  # the same state again: nothing moves, and no speed is told by that
             return self._step
         self._dt[0] = dt
+        if moved is not None:
+            self._before = target - moved
         if max(map(abs, (self._weights * (target - self._before)).tolist())) > JUMP * dt:
             self._before = target.copy()  # it has jumped: that is a way to be made up for
         drift = self.room.drift(self.q, posture, self.pace)

@@ -51,3 +51,16 @@ def test_a_tool_that_touches_again_as_it_approaches_again_is_in_contact_where_it
         sense.update(felt - float(approach.zero[0]), DT, LIMITS.contact_debounce, free=False)
         told = told or approach.touches(np.zeros(1), np.array([felt]), DT, noise=sense)
     assert told is known
+
+
+def test_a_tool_that_flies_off_stands_against_nothing():
+    """Pushed ever more, it was said to be held up by something that the sensor does not feel."""
+    found = {}
+    for drift in (0.0, 2.0 * SPEED):
+        rows, still = np.array([True]), np.zeros(1)
+        approach = Approach(rows, 10.0 * np.ones(1), still, still, still, 20.0, LIMITS, ramp=0.0)
+        for k in range(250):
+            assert approach.step(np.array([k * DT * drift]), np.array([drift]), DT) == ""
+        assert approach.push[0] > 2.0 * LIMITS.contact_force
+        found[drift] = approach.unfelt
+    assert found == {0.0: True, 2.0 * SPEED: False}

@@ -18,8 +18,10 @@ from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.gains import HybridGains
 from rbd_dynamics.control.hybrid.law import STUCK, moves
 from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.pressing import Pressing
 from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift, pressed_by_joints
 from rbd_dynamics.control.hybrid.task import HybridTask
+from rbd_dynamics.control.safety.softening import Softening
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
 
@@ -163,3 +165,24 @@ def test_why_a_lost_contact_is_not_sought_any_longer(seconds, aside, unfelt, bes
         watch.update(False, np.array([-1e-3]), MS, aside=aside)
     said = watch.not_found(unfelt, beside, 1.0, 0.1)
     assert says in said and bool(said) == bool(says)
+
+
+@pytest.mark.parametrize(
+    ("late", "beside", "softer"),
+    [(0.03, 0.0, True), (0.03, 42.0, False), (0.1, 42.0, True), (0.0, 0.0, False)],
+)
+def test_what_leans_keeps_its_gains_until_efforts_are_so_late_that_it_swings(late, beside, softer):
+    """A Panda on a wall needs all of them, at 29 ms; a UR10 that sticks on a friction of 0.77 is thrown by them, at
+    270."""
+    shares, softening = [], Softening(1)
+    softening.rates[:] = 100.0
+    pressing = SimpleNamespace(
+        _pressed=1.0, _leant=1.0, _least=1.0, unilateral=ROWS, approaching=False, behind=late, softening=softening,
+        governor=SimpleNamespace(reachable=SimpleNamespace(v=np.zeros(1))),
+        controller=SimpleNamespace(
+            task_damping=70.0, soften=shares.append, robot=SimpleNamespace(mass_matrix=lambda _: np.eye(1))
+        ),
+    )  # fmt: skip
+    for _ in range(20):
+        Pressing._soften(pressing, np.zeros(1), np.ones(1), np.array([28.0]), beside, MS)
+    assert (min(shares, default=1.0) < 0.5) == softer

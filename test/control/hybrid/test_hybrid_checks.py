@@ -10,6 +10,7 @@ import pytest
 
 from rbd_dynamics.control.hybrid.checks import HybridChecks
 from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 
 NAMES, TASKS = ["table", "rail"], ["tool.rx", "tool.ry", "tool.x"]
 
@@ -44,3 +45,20 @@ def problem(h=(0.0, 0.0), *, theta=(0.0, 0.0, 0.0), felt=(5.0, 0.0), lacking=0, 
 def test_the_row_is_named_that_is_too_far_off(found, says):
     said = problem(**found)
     assert says in said and bool(said) == bool(says)
+
+
+@pytest.mark.parametrize(
+    ("force", "moment", "power", "says"),
+    [
+        (49.0, 9.9, 19.0, ""),
+        (51.0, 0.0, 0.0, "force beside the constraints is 51 N, more than 50"),
+        (0.0, 10.1, 0.0, "moment at the tool's point is 10.1 N m, more than 10"),
+        (0.0, 0.0, 21.0, "the tool does 21 W on what it touches, more than 20"),
+        (0.0, 0.0, -21.0, ""),  # what it touches pushes it
+    ],
+)
+def test_what_is_felt_beside_the_constraints_is_bounded(force, moment, power, says):
+    said = HybridChecks.beside(HybridLimits(), Beside(force, moment, power, np.zeros(6)))
+    assert says in said and bool(said) == bool(says)
+    lower = HybridLimits(largest_side_force=20.0)
+    assert bool(HybridChecks.beside(lower, Beside(21.0, 0.0, 0.0, np.zeros(6))))

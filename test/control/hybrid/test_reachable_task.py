@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from rbd_dynamics.algorithms.reachable_motion import STOPPED, STOPPING
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.cartesian.controller import CartesianController
 from rbd_dynamics.control.hybrid.controller import HybridController
+from rbd_dynamics.control.hybrid.governor import TaskGovernor
 from rbd_dynamics.control.hybrid.placement import Placement, PlacementPath
 from rbd_dynamics.control.hybrid.reachable import ReachableTask
 from rbd_dynamics.control.hybrid.task import HybridTask
@@ -135,6 +137,36 @@ def test_it_stops_in_front_of_a_stretched_arm_and_comes_back(speed):
         if x < 0.0:
             break
     assert float(step.theta[3:] @ way) < reached - 0.1
+
+
+def test_a_motion_that_ends_where_its_target_had_run_ahead_jerks_no_joint():
+    """The wanted motion has run 50 mm ahead of a stretched arm when it is ended where the tool is.
+
+    The way back to there was taken for a speed, of up to 1.5 m/s: joints were wanted at 0.65 of their limits at once,
+    and what is pressed went from 10 to 15 N.
+    """
+    robot, rows, _ = arm()
+    controller = SimpleNamespace(robot=robot, rows=rows, m=1, task=SimpleNamespace(row_names=rows.row_names[1:]))
+    wanted = [np.zeros(5), np.zeros(5), np.zeros(5)]
+    motion = SimpleNamespace(mode="trajectory", number=0, problem="", update=lambda *_: None, state=lambda: wanted)
+    governor = TaskGovernor(controller, motion)
+    governor.begin(POSTURE, np.zeros(5), POSTURE)
+    reach = governor.reachable
+    outward = robot.pose(POSTURE, "tool0")[:3, :3].T @ [*(robot.pose(POSTURE, "tool0")[:2, 3]), 0.0]
+    way = np.array([0.0, 0.0, 0.0, *(outward[:2] / np.linalg.norm(outward[:2]))])
+    jerks = []
+    for k in range(3500):
+        if motion.mode == "trajectory":
+            wanted[:2] = 0.2 * DT * k * way, 0.2 * way
+            if reach.away(wanted[0]) > 0.05:
+                motion.mode, motion.number = "hold", 1
+                wanted[:2] = reach.theta - 2e-3 * way, 0.0 * way  # the tool is a little behind
+        before = reach.v.copy()
+        step = governor.follow(0, reach.q, SimpleNamespace(theta=reach.theta, rate=0.0 * way, h=np.zeros(1)), DT)
+        jerks.append(np.abs(reach.v - before).max())
+        assert not governor.problem
+    assert motion.mode == "hold" and max(jerks[50:]) < 0.3, max(jerks[50:])
+    np.testing.assert_allclose(step.theta, wanted[0], atol=1e-5)
 
 
 def test_it_stops_in_front_of_a_joints_limit_and_names_it():
