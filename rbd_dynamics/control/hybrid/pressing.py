@@ -283,7 +283,7 @@ class Pressing:
         pressed = float((measured - self.offset)[self.unilateral].sum())
         if pressed < 2.0 * self._least or not self.limits.normal_speed:
             return
-        self._aside = beside.efforts / pressed
+        self._aside = beside.efforts / max(pressed, beside.force)  # of more than a friction of 1, the rest is a wall's
         held = self._friction.largest(
             controller.robot.mass_matrix(q), beside.efforts, pressed, controller.velocity_limits,
             controller.reaction_time + self.letting_go.lag,
