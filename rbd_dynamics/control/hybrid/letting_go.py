@@ -34,17 +34,17 @@ KEPT = 0.98  # of how much friction holds is kept from one look to the next: it 
 
 
 def way_of(
-    n: int, row: Array, inverse: Array, damping: Array, stiffness: Array, rates: Array, lag: Array, felt: Array,
-    wanted: Array, v: Array, x: Array, found: Array,
+    n: int, row: Array, pushed: Array, inverse: Array, damping: Array, stiffness: Array, rates: Array, lag: Array,
+    felt: Array, wanted: Array, v: Array, x: Array, found: Array,
 ) -> int:  # fmt: skip
     """found[2]: how far (m) a tool goes that has pushed with found[0] when its contact is lost.
 
-    row (n): of efforts, for each N. inverse (n n): of the mass matrix. damping, stiffness (n n): efforts for each unit
-    of joint velocity and position, by which the law answers. rates (n): of efforts. lag (1): share of it that an
-    actuator makes up for in a step. felt, wanted, v, x (n): for the work.
+    row (n): of the constraint. pushed (n): efforts for each N. inverse (n n): of the mass matrix. damping, stiffness
+    (n n): efforts for each unit of joint velocity and position, by which the law answers. rates (n): of efforts.
+    lag (1): share of it that an actuator makes up for in a step. felt, wanted, v, x (n): for the work.
     """
     for i in range(n):
-        wanted[i] = found[0] * row[i]
+        wanted[i] = found[0] * pushed[i]
         felt[i] = wanted[i]
         v[i] = 0.0
         x[i] = 0.0
@@ -74,18 +74,18 @@ def way_of(
 
 
 def let_go(
-    n: int, row: Array, inverse: Array, damping: Array, stiffness: Array, rates: Array, lag: Array, felt: Array,
-    wanted: Array, v: Array, x: Array, found: Array,
+    n: int, row: Array, pushed: Array, inverse: Array, damping: Array, stiffness: Array, rates: Array, lag: Array,
+    felt: Array, wanted: Array, v: Array, x: Array, found: Array,
 ) -> int:  # fmt: skip
     """found[0]: the largest force, up to what it is, with which the way is at most found[1]. See `way_of`."""
-    done = way_of(n, row, inverse, damping, stiffness, rates, lag, felt, wanted, v, x, found)
+    done = way_of(n, row, pushed, inverse, damping, stiffness, rates, lag, felt, wanted, v, x, found)
     if found[2] <= found[1]:
         return done
     low = 0.0
     high = found[0]
     for _ in range(HALVINGS):
         found[0] = 0.5 * (low + high)
-        done = way_of(n, row, inverse, damping, stiffness, rates, lag, felt, wanted, v, x, found)
+        done = way_of(n, row, pushed, inverse, damping, stiffness, rates, lag, felt, wanted, v, x, found)
         if found[2] <= found[1]:
             low = found[0]
         else:
@@ -100,10 +100,12 @@ def _loops() -> Loops:
 
 
 class Answer(NamedTuple):
-    """How an arm answers efforts, and its law a motion. row (nv): of the constraint. inverse (nv, nv): of the mass
-    matrix. damping, stiffness (nv, nv): efforts against joint velocities and against joint positions."""
+    """How an arm answers efforts, and its law a motion. row (nv): of the constraint. pushed (nv): efforts for each N,
+    with what friction holds. inverse (nv, nv): of the mass matrix. damping, stiffness (nv, nv): efforts against joint
+    velocities and against joint positions."""
 
     row: Array
+    pushed: Array
     inverse: Array
     damping: Array
     stiffness: Array
@@ -128,7 +130,7 @@ def answers(controller: HybridController, q: Array, v: Array, rows: NDArray[np.i
     spring = np.concatenate([np.zeros(m), kp])
     damping = M @ (onto @ (brake[:, None] * A) + posture[1] * free)
     stiffness = M @ (onto @ (spring[:, None] * A) + posture[0] * free)
-    return [Answer(A[row], inverse, damping, stiffness) for row in rows]
+    return [Answer(A[row], A[row], inverse, damping, stiffness) for row in rows]
 
 
 class LettingGo:
@@ -144,25 +146,30 @@ class LettingGo:
 
     def __init__(self, nv: int) -> None:
         self.rates, self.lag = np.full(nv, np.inf), 0.0
-        self._answer = Answer(np.zeros(nv), *(np.zeros((nv, nv)) for _ in range(3)))
+        self._answer = Answer(np.zeros(nv), np.zeros(nv), *(np.zeros((nv, nv)) for _ in range(3)))
         self._most, self._share, self._found = np.zeros(nv), np.zeros(1), np.zeros(3)
         work = [np.zeros(nv) for _ in range(4)]
         self._bound: Bound = _loops().bind(nv, *self._answer, self._most, self._share, *work, self._found)
 
     def bounds(
         self, controller: HybridController, q: Array, v: Array, rows: NDArray[np.bool_], normal_speed: float,
-        most: float, added: Array,
+        most: float, added: Array, *, held: Array | None = None,
     ) -> Array:  # fmt: skip
         """N (m): the largest multipliers, up to `most`, beside what is added (m) to them. rows (m): that can be left.
 
-        Of the others infinite, and of all where normal_speed (m/s) is 0.
+        held (nv): efforts on the joints, for each N, of what friction holds; it is gone with the contact. Of the
+        others infinite, and of all where normal_speed (m/s) is 0.
         """
         found = np.full(len(rows), np.inf)
         if not normal_speed:
             return found
         chosen, more = np.flatnonzero(rows), np.maximum(added, 0.0)
         for row, answer in zip(chosen, answers(controller, q, v, chosen)):
-            found[row] = self.largest(answer, normal_speed, most + more[row]) - more[row]
+            least = self.largest(answer, normal_speed, most + more[row])
+            if held is not None:
+                aside = answer._replace(pushed=answer.row + held)
+                least = min(least, self.largest(aside, normal_speed, most + more[row]))
+            found[row] = least - more[row]
         return found
 
     def largest(self, answer: Answer, normal_speed: float, most: float) -> float:

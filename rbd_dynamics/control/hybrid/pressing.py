@@ -77,6 +77,7 @@ class Pressing:
         self._again = False  # the approach is one back to a contact that was lost
         self._push, self._contact = Push(self.unilateral), ContactWatch(self.unilateral)
         self._sense, self._giving = ContactSense(), GivingWay()
+        self._aside: Array | None = None  # efforts of what is felt beside the surface, for each N of its force
         self._leaves = np.flatnonzero(self.unilateral).tolist()
         self._touching = True  # what cannot be lost
         self._looked = self._felt_friction = 0.0  # s, since what can be let go was looked at
@@ -140,7 +141,7 @@ class Pressing:
         self._contact.begin(out.h)
         self._push.begin()
         self.drift.begin()
-        self._giving, self._friction = GivingWay(), HeldByFriction()
+        self._giving, self._friction, self._aside = GivingWay(), HeldByFriction(), None
         self._looked = np.inf
 
     def end(self) -> None:
@@ -271,7 +272,7 @@ class Pressing:
         # what the integral adds has to be let go as well, but for what free motion needs
         added = self.controller.force_integral - self._push.lacking
         most = letting_go.bounds(
-            self.controller, q, v, self.unilateral, limits.normal_speed, limits.largest_force, added
+            self.controller, q, v, self.unilateral, limits.normal_speed, limits.largest_force, added, held=self._aside
         )
         self._in_time[self.unilateral] = np.maximum(most, limits.contact_force)[self.unilateral]
         self.bound[:] = self._in_time
@@ -282,6 +283,7 @@ class Pressing:
         pressed = float((measured - self.offset)[self.unilateral].sum())
         if pressed < 2.0 * self._least or not self.limits.normal_speed:
             return
+        self._aside = beside.efforts / max(pressed, beside.force)  # of more than a friction of 1, the rest is a wall's
         held = self._friction.largest(
             controller.robot.mass_matrix(q), beside.efforts, pressed, controller.velocity_limits,
             controller.reaction_time + self.letting_go.lag,

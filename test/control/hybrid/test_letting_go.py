@@ -19,8 +19,9 @@ INERTIA = MASS * LEVER**2  # of one joint
 
 def one_joint(damping=DAMPING):
     return Answer(
-        np.array([LEVER]), np.array([[1.0 / INERTIA]]), np.array([[BRAKING * damping * INERTIA]]), np.zeros((1, 1))
-    )
+        np.array([LEVER]), np.array([LEVER]),
+        np.array([[1.0 / INERTIA]]), np.array([[BRAKING * damping * INERTIA]]), np.zeros((1, 1)),
+    )  # fmt: skip
 
 
 def largest(rate, *, most=1e3, answer=None, damping=DAMPING):
@@ -51,6 +52,15 @@ def test_efforts_that_fall_slowly_leave_what_they_push_meanwhile():
     assert largest(10.0 * rate, damping=hard) > force
 
 
+def test_what_friction_holds_pushes_on_as_well_where_the_contact_is_lost():
+    """An arm that answers a force aside by half of it along the normal: 1.3 times as far, of a friction of 0.6."""
+    alone = one_joint()
+    friction = alone._replace(pushed=1.3 * alone.row)
+    found, without = (largest(np.inf, most=200.0, answer=each) for each in (friction, alone))
+    assert found == pytest.approx(without / 1.3, abs=2.0 * 200.0 / 2**7)
+    assert largest(100.0, most=200.0, answer=friction) < 0.9 * largest(100.0, most=200.0, answer=alone)
+
+
 def test_it_is_never_more_than_is_asked_and_without_a_bound_all_of_it():
     assert largest(1000.0, most=2.0) == 2.0
     assert LettingGo(1).largest(one_joint(), 0.0, 50.0) == 50.0
@@ -72,7 +82,7 @@ def test_machine_code_and_python_agree(monkeypatch):
     rng = np.random.default_rng(3)
     A = rng.standard_normal((7, 7))
     M = A @ A.T + np.eye(7)
-    answer = Answer(rng.standard_normal(7), np.linalg.inv(M), 70.0 * M, 1200.0 * M)
+    answer = Answer(*rng.standard_normal((2, 7)), np.linalg.inv(M), 70.0 * M, 1200.0 * M)
     compiled = largest(800.0, answer=answer)
     slow = letting_go.Loops(letting_go.way_of, letting_go.let_go, machine_code=False)
     monkeypatch.setattr(letting_go, "_loops", lambda: slow)
