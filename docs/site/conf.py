@@ -121,6 +121,18 @@ def names_that_break(app: Any, doctree: nodes.document) -> None:
                 text.parent.replace(text, pieces)
 
 
+def formulas_keep_their_commas(app: Any, doctree: nodes.document) -> None:
+    """A line does not begin with what stands behind a formula."""
+    for formula in list(doctree.findall(nodes.math)):
+        parent = formula.parent
+        place = parent.index(formula)
+        after = parent[place + 1] if place + 1 < len(parent) else None
+        found = re.match(r"[.,:;)]+", after) if isinstance(after, nodes.Text) else None
+        if found:
+            together = nodes.inline("", "", formula.deepcopy(), nodes.Text(found[0]), classes=["together"])
+            parent[place : place + 2] = [together, nodes.Text(after[found.end() :])]
+
+
 def link_to_name(app: Any, env: Any, node: nodes.Element, content: nodes.Element) -> nodes.Element | None:
     """A name that Sphinx does not find where it is used: leads to the only thing, or else the only module, with it."""
     if node.get("refdomain") != "py":
@@ -238,6 +250,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", add_navigation)
     app.connect("doctree-read", links_to_folders)
     app.connect("doctree-read", names_that_break)
+    app.connect("doctree-read", formulas_keep_their_commas)
     app.connect("missing-reference", link_to_name)
     app.connect("autodoc-process-signature", signature_as_written)
     app.connect("autodoc-skip-member", skip_fields)
