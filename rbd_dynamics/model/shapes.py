@@ -46,7 +46,7 @@ class Shape:
     placement: Transform = IDENTITY
     file: str = ""
     mesh: tuple[NDArray[np.float64], NDArray[np.int64]] | None = field(default=None, compare=False, repr=False)
-    colour: tuple[float, ...] | None = None
+    colour: tuple[float, ...] | None = field(default=None, compare=False, repr=False)
 
 
 Shapes = dict[str, dict[Element, list[Shape]]]
