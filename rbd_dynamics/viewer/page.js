@@ -135,9 +135,10 @@ const page = (() => {
   let taken = null;
   const pull = {
     grab: (body, point) => {
+      if (!mechanics.jacobian(body, point).some(row => row.some(x => x !== 0))) return false;
       leave();
       taken = {body, point};
-      return mechanics.jacobian(body, point).some(row => row.some(x => x !== 0));
+      return true;
     },
     move: target => {
       for (let k = 0; k < 10; k++) {

@@ -31,7 +31,6 @@ from rbd_dynamics.scene import MeshFinder, Scene, page_script, scene_of, scene_s
 from rbd_dynamics.scene.scene import NOT_FOUND, matrix_rows
 from rbd_dynamics.viewer.masses import ellipsoids_of, masses_of, sliders_of
 from rbd_dynamics.viewer.motion import motion_of
-from rbd_dynamics.viewer.physics import kernels_of, physics_of
 
 LOOPS = "Sliders do not close the robot's loops, and torques are those of the robot with its loops open."
 Array = NDArray[np.float64]
@@ -123,6 +122,8 @@ def show(
     scene = replace(scene, left_out=(*scene.left_out, *map(str, findings)))
     physics = None
     if simulate:
+        from rbd_dynamics.viewer.physics import kernels_of, physics_of  # with the compiler and the export
+
         touching = scene_of(model, shapes, find=finder.find, prefer="collision", q=posture.tolist())
         physics = physics_of(model, posture, touching.content)
         physics["code"], kernels = kernels_of(model)

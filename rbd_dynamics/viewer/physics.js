@@ -77,18 +77,18 @@ class Physics {
       row.y = Mechanics.forward(L, row.J, this.nv);
       row.size = Mechanics.dot(row.y, row.y) + row.soft;
       row.p = Math.max(row.low, Math.min(row.high, this.impulses.get(row.key) || 0));
-      if (row.size > 1e-14) Physics.add(y, row.y, row.p); else row.size = row.p = 0;
+      if (row.size > Physics.STILL) Physics.add(y, row.y, row.p); else row.size = row.p = 0;
     }
     for (let turn = 0; turn < Physics.TURNS; turn++) {
       let most = 0;
       for (let k = 0; k < rows.length; k++) {
         const row = rows[k];
-        if (!row.size) continue;
         if (row.slips) {
           most = Math.max(most, this.rub(rows[k - 1], row, rows[k + 1], y));
           k++;
           continue;
         }
+        if (!row.size) continue;
         const p = row.p + (row.target - Mechanics.dot(row.y, y) - row.soft * row.p) / row.size;
         most = Math.max(most, this.change(row, Math.max(row.low, Math.min(row.high, p)), y));
       }
@@ -100,8 +100,9 @@ class Physics {
   /* Both rows that rub, after their normal: towards rest, and back into the cone of friction. */
   rub(normal, one, other, y) {
     const size = Math.max(one.size, other.size), bound = Physics.FRICTION * normal.p;
+    if (!size) return 0;
     const [a, b] = [one, other].map(row => row.p - Mechanics.dot(row.y, y) / size), along = Math.hypot(a, b);
-    const share = along > bound ? bound / along : 1;
+    const share = along > bound ? bound / along : 1;  // what cannot move has a row, and an impulse, of zero
     return Math.max(this.change(one, share * a, y), this.change(other, share * b, y));
   }
 
@@ -244,6 +245,7 @@ class Physics {
   }
 }
 Physics.ONE = new THREE.Vector3(1, 1, 1);
+Physics.STILL = 1e-14;  // 1/kg, below which nothing moves along a row
 Physics.TURNS = 40;  // of the solver, at most
 Physics.FRICTION = 0.8;  // of the floor
 Physics.MOTOR = 25;  // 1/s, of the spring with which a motor holds its joint

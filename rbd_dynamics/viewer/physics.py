@@ -40,7 +40,8 @@ AROUND = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)  # points on the rim 
 
 def kernels_of(model: Model) -> tuple[str, str]:
     """The mass matrix and the bias as WebAssembly in base 64, and the script whose `load` takes its bytes."""
-    exported = Exported(Robot(model), "robot", selected(Robot(model), ("mass_matrix", "bias")), DOUBLE)
+    robot = Robot(model)
+    exported = Exported(robot, "robot", selected(robot, ("mass_matrix", "bias")), DOUBLE)
     files = object_files(exported, "wasm32")
     code, script = files["wasm32/robot.wasm"], files["wasm32/robot.mjs"]
     assert isinstance(code, bytes) and isinstance(script, str)

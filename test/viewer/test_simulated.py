@@ -15,6 +15,7 @@ from helpers.page_scripts import in_node, needs_node
 import rbd_dynamics as rbd
 from rbd_dynamics.cli import main
 from rbd_dynamics.model.joints import Floating, Helical, Planar, Revolute, Spherical, Universal
+from rbd_dynamics.model.model import Mimic
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
@@ -29,6 +30,15 @@ PENDULUM = """<robot name="pendulum"><link name="base"/><link name="rod">
 <visual><origin xyz="0 0 -0.25"/><geometry><box size="0.1 0.1 0.5"/></geometry></visual></link>
 <joint name="hinge" type="revolute"><parent link="base"/><child link="rod"/><origin xyz="0 0 1"/><axis xyz="0 1 0"/>
 <limit lower="-0.4" upper="2" effort="30" velocity="9"/><dynamics friction="{friction}"/></joint></robot>"""
+SLIDE = """<joint name="{}" type="prismatic"><parent link="{}"/><child link="{}"/><axis xyz="{}"/>
+<limit lower="-99" upper="99" effort="0" velocity="9"/></joint>"""
+RAIL = BOX.replace(
+    "</robot>",
+    f"""<link name="base"/><link name="rail"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial><visual><origin xyz="0 0 1"/>
+<geometry><sphere radius="0.1"/></geometry></visual></link>
+{SLIDE.format("along", "base", "rail", "0 1 0")}{SLIDE.format("up", "rail", "crate", "0 0 1")}</robot>""",
+)
 START = """load(Uint8Array.from(atob(physics.code), letter => letter.charCodeAt(0))).then(kernels => {
 const it = new Physics(new RobotTree(robot), kernels, physics); %s })"""
 
@@ -43,6 +53,9 @@ def groups():
     builder.add_body("nut", "ball", Helical((0, 0.8, 0.6), pitch=0.05), placement=tilted, **inertia)
     builder.add_body("tip", "nut", Revolute((1, 0, 0)), placement=tilted, **inertia)
     builder.add_body("free", None, Floating(), placement=tilted, **inertia)
+    builder.add_body(
+        "echo", "tip", Revolute((0, 1, 0)), mimic=Mimic("tip_joint", multiplier=-1.5, offset=0.3), **inertia
+    )
     return builder.build()
 
 
@@ -53,12 +66,14 @@ def test_points_move_and_a_step_goes_on_as_the_library_has_it():
     rng = np.random.default_rng(3)
     q, v = model.random(5), rng.uniform(-1.0, 1.0, model.nv)
     page = rbd.show(model, q=q, simulate=True)
-    script = f"""it.facts.points = []; it.v = Float64Array.from({v.tolist()});
-        const rows = [0, 1, 2, 3, 4].map(k => it.mechanics.jacobian(k, {point.tolist()}).map(row => Array.from(row)));
-        const places = [0, 1, 2, 3, 4].map(k => it.mechanics.place(k, {point.tolist()}));
+    names = ("sled", "ball", "nut", "tip", "free", "echo")
+    script = f"""const bodies = {[[body.name for body in model.bodies].index(name) for name in names]};
+        it.facts.points = []; it.v = Float64Array.from({v.tolist()});
+        const rows = bodies.map(k => it.mechanics.jacobian(k, {point.tolist()}).map(row => Array.from(row)));
+        const places = bodies.map(k => it.mechanics.place(k, {point.tolist()}));
         it.step({h}); return {{rows, places, q: Array.from(it.q), v: Array.from(it.v)}};"""
     found = in_node(page, START % script)
-    for k, name in enumerate(("sled", "ball", "nut", "tip", "free")):
+    for k, name in enumerate(names):
         pose, jacobian = np.asarray(robot.pose(q, name)), np.asarray(robot.jacobian(q, name))
         np.testing.assert_allclose(found["places"][k], pose[:3, :3] @ point + pose[:3, 3], atol=1e-12)
         own = pose[:3, :3] @ (jacobian[3:] - np.cross(point, jacobian[:3], axis=0))
@@ -85,6 +100,19 @@ def test_a_crate_rests_and_slides_where_friction_lets_it(slope):
     np.testing.assert_allclose(np.array(found["v"])[[0, 1, 2, 4, 5]], 0.0, atol=1e-6)
     slides = max(0.0, 9.81 * (math.sin(slope) - 0.8 * math.cos(slope)))
     assert found["speeds"][2] - found["speeds"][1] == pytest.approx(slides, abs=1e-6)
+
+
+@needs_node
+@pytest.mark.parametrize("slope", [0.3, 1.0])
+def test_friction_has_its_cone_where_the_robot_cannot_move_across(slope):
+    """A crate of 3 kg that a rail of 1 kg carries, up and down and along y, in which gravity leans."""
+    gravity = (0.0, 9.81 * math.sin(slope), -9.81 * math.cos(slope))
+    page = rbd.show(rbd.load_urdf(RAIL).with_gravity(gravity), description=RAIL, simulate=True)
+    script = """it.q[1] = it.facts.floor; it.draw(); const speeds = [];
+        for (let k = 1; k <= 500; k++) { it.step(1 / 250); if (k % 250 === 0) speeds.push(it.v[0]); }
+        return [it.q[1] - it.facts.floor, it.v[1], speeds[1] - speeds[0]];"""
+    slides = max(0.0, 9.81 * (math.sin(slope) - 0.8 * 0.75 * math.cos(slope)))
+    assert in_node(page, START % script) == pytest.approx([0.0, 0.0, slides], abs=1e-6)
 
 
 @needs_node
