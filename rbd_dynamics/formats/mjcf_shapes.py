@@ -12,7 +12,7 @@ from rbd_dynamics.formats.mjcf_compiled import compiled
 from rbd_dynamics.formats.mjcf_names import Names, name_of
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.errors import Findings, ModelError
-from rbd_dynamics.model.shapes import Element, Kind, Shape, Shapes
+from rbd_dynamics.model.shapes import Colour, Element, Kind, Shape, Shapes
 
 #: mjtGeom: kind, and what of its size is there, halves doubled
 _KINDS: dict[int, tuple[Kind, tuple[float, ...]]] = {
@@ -22,6 +22,8 @@ _KINDS: dict[int, tuple[Kind, tuple[float, ...]]] = {
 #: those with a mesh: one of a file, that of a signed distance function
 _MESHES = (7, 8)
 _OTHERS = {0: "plane", 1: "height field"}
+#: colour of a geom that is given none
+GREY = np.array([0.5, 0.5, 0.5, 1.0])
 #: geoms of further groups are not seen in MuJoCo's viewers, unless one asks for them
 SEEN = 3
 
@@ -59,21 +61,15 @@ def mjcf_shapes(source: Source, findings: Findings) -> Shapes:
     return found
 
 
-#: what MuJoCo gives a geom without a colour
-_GREY = (0.5, 0.5, 0.5, 1.0)
-
-
-def _colour(m: Any, k: int) -> tuple[float, ...] | None:
-    """The geom's own, where it has one, else that of its material."""
-    own = tuple(round(float(x), 4) for x in m.geom_rgba[k])
-    material = int(m.geom_matid[k])
-    return (
-        tuple(float(x) for x in m.mat_rgba[material])
-        if own == _GREY and material >= 0
-        else own
-        if own != _GREY
-        else None
-    )
+def _colour(m: Any, k: int) -> Colour | None:
+    """The geom's own, where it has one, else that of its material; of single precision."""
+    own, material = m.geom_rgba[k], int(m.geom_matid[k])
+    if (own == GREY).all():
+        if material < 0:
+            return None
+        own = m.mat_rgba[material]
+    red, green, blue, opacity = (round(float(x), 6) for x in own)
+    return red, green, blue, opacity
 
 
 def _shape(m: Any, k: int) -> Shape | None:
@@ -81,9 +77,8 @@ def _shape(m: Any, k: int) -> Shape | None:
     kind, placement = int(m.geom_type[k]), pose_of(m.geom_pos[k], m.geom_quat[k])
     if kind in _KINDS:
         name, factors = _KINDS[kind]
-        return Shape(
-            name, tuple(f * float(size) for f, size in zip(factors, m.geom_size[k])), placement, colour=_colour(m, k)
-        )
+        size = tuple(f * float(size) for f, size in zip(factors, m.geom_size[k]))
+        return Shape(name, size, placement, colour=_colour(m, k))
     number = int(m.geom_dataid[k])
     if kind not in _MESHES or number < 0:
         return None

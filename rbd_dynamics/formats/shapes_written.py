@@ -90,6 +90,10 @@ class WrittenShapes:
                     ET.SubElement(element, "origin", xyz=text(plain.placement.p), rpy=angles_of(plain.placement))
                     own = {"filename": file, "scale": text(plain.size)} if plain.kind == "mesh" else _sizes(plain)
                     ET.SubElement(ET.SubElement(element, "geometry"), plain.kind, own)
+                    if plain.colour is not None and kind == "visual":
+                        rgba = text(plain.colour)
+                        material = ET.SubElement(element, "material", name=f"rgba_{rgba.replace(' ', '_')}")
+                        ET.SubElement(material, "color", rgba=rgba)
 
     # --- in an SDF --------------------------------------------------------------------------------
 
@@ -105,6 +109,8 @@ class WrittenShapes:
             geometry = ET.SubElement(ET.SubElement(element, "geometry"), shape.kind)
             for key, value in own.items():
                 ET.SubElement(geometry, key).text = value
+            if shape.colour is not None and kind == "visual":
+                ET.SubElement(ET.SubElement(element, "material"), "diffuse").text = text(shape.colour)
 
     # --- in an MJCF -------------------------------------------------------------------------------
 
@@ -127,6 +133,8 @@ class WrittenShapes:
                 geom["size"] = text([half * size for half, size in zip(halves, shape.size)])
             x, y, z, w = quaternion_from_rotation(shape.placement.rotation)
             geom |= {"pos": text(shape.placement.p), "quat": text((w, x, y, z))}
+            if shape.colour is not None:
+                geom["rgba"] = text(shape.colour)
             ET.SubElement(body, "geom", geom)
 
     def _asset(self, shape: Shape, assets: ET.Element) -> str | None:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.model.elements import Number, Reader, first_child, local_tag, parse_robot
 from rbd_dynamics.model.errors import Findings
 from rbd_dynamics.model.urdf_reading.versions import quaternion_rotation, version_of
@@ -19,6 +20,7 @@ from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
 Kind = Literal["box", "cylinder", "sphere", "capsule", "ellipsoid", "cone", "mesh"]
 Element = Literal["visual", "collision"]
+Colour = tuple[float, float, float, float]  # red, green, blue and opacity, 0 to 1
 
 #: the attributes of each kind, one after the other in `Shape.size`
 _SIZES: dict[Kind, dict[str, Number]] = {
@@ -37,8 +39,8 @@ class Shape:
     with its tip up; of a mesh the scales of x, y, z.
 
     placement: in the frame of the link. file: of a mesh, as the description names it. mesh: of one that a description
-    has in itself, in place of a file: points (n, 3), m, and triangles (m, 3). colour: red, green, blue and opacity,
-    0 to 1; None where the description says nothing.
+    has in itself, in place of a file: points (n, 3), m, and triangles (m, 3). colour: None where the
+    description says nothing.
     """
 
     kind: Kind
@@ -46,7 +48,7 @@ class Shape:
     placement: Transform = IDENTITY
     file: str = ""
     mesh: tuple[NDArray[np.float64], NDArray[np.int64]] | None = field(default=None, compare=False, repr=False)
-    colour: tuple[float, ...] | None = field(default=None, compare=False, repr=False)
+    colour: Colour | None = field(default=None, repr=False)
 
 
 Shapes = dict[str, dict[Element, list[Shape]]]
@@ -75,11 +77,11 @@ def shapes_of_links(root: ET.Element, findings: Findings) -> Shapes:
     """Shapes of the links in a <robot>, as `urdf_shapes` has them."""
     found: Shapes = {}
     version = version_of(root, Findings())
-    palette: dict[str, tuple[float, ...] | None] = {}
+    palette: dict[str, Colour | None] = {}
     for material in root.iter():  # one that a link defines is there for all
         called = material.get("name", "") if isinstance(material.tag, str) and local_tag(material) == "material" else ""
         if called and palette.get(called) is None:
-            palette[called] = _colour(material, Findings())
+            palette[called] = _colour(material, findings)
     for link in root:
         name = link.get("name")
         if local_tag(link) != "link" or not name:
@@ -94,30 +96,37 @@ def shapes_of_links(root: ET.Element, findings: Findings) -> Shapes:
     return found
 
 
-def _colour(material: ET.Element | None, findings: Findings) -> tuple[float, ...] | None:
-    """The colour of a <material>; a wrong one is a warning, and none."""
+def colour_of(words: Sequence[str], where: str, findings: Findings) -> Colour | None:
+    """Red, green, blue and, where it is there, opacity; a warning where these are no numbers from 0 to 1."""
+    try:
+        numbers = [*map(float, words)]
+    except ValueError:
+        numbers = []
+    if len(numbers) in (3, 4) and all(0.0 <= x <= 1.0 for x in numbers):
+        red, green, blue, opacity = (*numbers, 1.0)[:4]
+        return red, green, blue, opacity
+    if words:
+        findings.warning(where, f"colour {excerpt(' '.join(words))} is not three or four numbers from 0 to 1")
+    return None
+
+
+def _colour(material: ET.Element | None, findings: Findings) -> Colour | None:
     color = None if material is None else first_child(material, "color")
     if material is None or color is None:
         return None
-    reading = Findings()
-    rgba = _numbers(color, {"rgba": Number(4)}, f"material {material.get('name', '')!r}", reading)
-    if not reading and all(0.0 <= x <= 1.0 for x in rgba):
-        return rgba
-    findings.warning(f"material {material.get('name', '')!r}", "a colour that is not four numbers from 0 to 1")
-    return None
+    return colour_of(color.get("rgba", "").split(), f"material {material.get('name', '')!r}", findings)
 
 
 def _shapes(
     element: ET.Element,
     version: str,
     where: str,
-    palette: Mapping[str, tuple[float, ...] | None],
+    palette: Mapping[str, Colour | None],
     findings: Findings,
 ) -> Iterator[Shape]:
     material = first_child(element, "material")
-    colour = _colour(material, findings)
-    if colour is None and material is not None:
-        colour = palette.get(material.get("name", ""))
+    called = "" if material is None else material.get("name", "")
+    colour = _colour(material, Findings() if called else findings) or palette.get(called)
     geometry, origin = first_child(element, "geometry"), first_child(element, "origin")
     if geometry is not None:
         report_other_kinds(geometry, _SIZES, f"{where}, {local_tag(element)}", findings)

@@ -339,10 +339,11 @@ LOOKS = """<robot name="looks">
 <link name="base"><visual><origin xyz="0 0 0.1" rpy="0.1 0.2 0.3"/><geometry><box size="0.1 0.2 0.3"/></geometry>
 </visual></link>
 <link name="arm"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
-<visual><origin xyz="0.1 0 0"/><geometry><cylinder radius="0.1" length="0.4"/></geometry></visual>
+<visual><origin xyz="0.1 0 0"/><geometry><cylinder radius="0.1" length="0.4"/></geometry>
+<material name="red"><color rgba="0.9 0.1 0.2 0.5"/></material></visual>
 <collision><geometry><sphere radius="0.2"/></geometry></collision></link>
 <link name="hand"><visual><origin xyz="0 0.1 0"/><geometry><mesh filename="meshes/tetra.stl" scale="2 2 2"/></geometry>
-</visual><collision><geometry><capsule radius="0.05" length="0.3"/></geometry></collision></link>
+<material name="red"/></visual><collision><geometry><capsule radius="0.05" length="0.3"/></geometry></collision></link>
 <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/></joint>
 <joint name="hold" type="fixed"><parent link="arm"/><child link="hand"/><origin xyz="0 0 0.5" rpy="0.4 0 0"/></joint>
 </robot>"""
@@ -350,16 +351,16 @@ CORNERS = 0.1 * np.array([(0, 0, 0), (3, 0, 0), (0, 2, 0), (0, 0, 1)])
 
 
 def drawn(model: Model) -> dict[tuple[int, str], list[tuple[str, np.ndarray]]]:
-    """Of each body and element: kinds with sizes, or of a mesh its corners, and places, in an order of their own."""
+    """Of each body and element: kinds with sizes, or of a mesh its corners, places and colours, in their own order."""
     found: dict[tuple[int, str], list[tuple[str, np.ndarray]]] = {}
     for index in range(-1, len(model.bodies)):
         for element, shape in WrittenShapes(model).on_body(index):
             rotation, p = np.reshape(shape.placement.rotation, (3, 3)), np.array(shape.placement.p)
-            numbers = np.concatenate([shape.size, rotation.ravel(), p])
+            numbers = np.concatenate([shape.size, rotation.ravel(), p, shape.colour or ()])
             if shape.kind == "mesh":
                 corners = CORNERS * shape.size if shape.mesh is None else shape.mesh[0]
                 placed = np.round(corners @ rotation.T + p, 6)
-                numbers = np.array(sorted(map(tuple, placed + 0.0))).ravel()
+                numbers = np.concatenate([*sorted(map(tuple, placed + 0.0)), shape.colour or ()])
             found.setdefault((index, element), []).append((shape.kind, numbers))
     return {key: sorted(shapes, key=lambda shape: shape[0]) for key, shapes in found.items()}
 

@@ -15,7 +15,7 @@ from rbd_dynamics.formats.sdf.values import Values
 from rbd_dynamics.formats.source import Source
 from rbd_dynamics.model.elements import Number
 from rbd_dynamics.model.errors import Findings, ModelError
-from rbd_dynamics.model.shapes import Element, Kind, Shape, Shapes, report_other_kinds
+from rbd_dynamics.model.shapes import Element, Kind, Shape, Shapes, colour_of, report_other_kinds
 from rbd_dynamics.spatial.se3 import Transform
 
 #: of each kind, what is in `Shape.size`
@@ -58,23 +58,9 @@ def sdf_shapes(source: Source, root: ET.Element, findings: Findings, model: str 
     return found
 
 
-def _colour(element: Values) -> tuple[float, ...] | None:
-    """What is diffuse of its material; what is wrong about it is a warning, and no colour."""
-    material = element.child("material")
-    words = material.text("diffuse").split() if material is not None else []
-    try:
-        rgba = [*map(float, words), 1.0][:4]
-    except ValueError:
-        rgba = []
-    if len(words) in (3, 4) and len(rgba) == 4 and all(0.0 <= x <= 1.0 for x in rgba):
-        return tuple(rgba)
-    if words:
-        element.findings.warning(element.where, "a <diffuse> that is not three or four numbers from 0 to 1")
-    return None
-
-
 def _shapes(link: str, element: Values, scope: Scope, file: Source, frames: FrameGraph) -> Iterator[Shape]:
-    geometry = element.child("geometry")
+    geometry, material = element.child("geometry"), element.child("material")
+    colour = None if material is None else colour_of(material.text("diffuse").split(), element.where, element.findings)
     if geometry is not None:
         report_other_kinds(geometry.element, _SIZES, element.where, element.findings)
     for kind, sizes in _SIZES.items():
@@ -91,7 +77,7 @@ def _shapes(link: str, element: Values, scope: Scope, file: Source, frames: Fram
         if kind == "mesh" and not mesh:
             element.findings.error(element.where, "has a <mesh> without <uri>")
         if len(element.findings) == before:
-            yield Shape(kind, tuple(size), at @ pose, _whole(mesh, file), colour=_colour(element))
+            yield Shape(kind, tuple(size), at @ pose, _whole(mesh, file), colour=colour)
 
 
 def _whole(mesh: str, file: Source) -> str:

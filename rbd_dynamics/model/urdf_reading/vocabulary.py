@@ -54,7 +54,7 @@ URDF = Vocabulary(
         *_inner("geometry/mesh", "filename scale"),
         Row("geometry/capsule", note="since 1.1; read in files of 1.0, too"),
         *_rows("capsule", "radius length"),
-        *_rows("visual|collision|robot/material", "", "aside", note="colours and textures"),
+        *_rows("visual|collision|robot/material", "", "aside", note="colours, which `show` draws, and textures"),
         *_rows("collision/verbose", "", "aside"),
         *_rows("collision|visual/drake:*", "", "aside"),
         *_rows("link/contact|self_collision_checking|collision_checking|self_filter|surface", "", "aside",
