@@ -37,7 +37,7 @@ BLOW = 0.5  # s, for which a blow, or what it leant on, may have thrown the arm
 IMPACT = 0.1  # s after contact, in which too large a force is the blow of the approach
 FELT = 2.5  # times what tells contact from none: so much is pressed whatever friction holds
 LEANS = 0.3  # of the force: a tool that feels more beside it leans on something
-SWINGS = 0.05  # s, by which efforts come late: the arm swings by them, whatever it leans on
+SWINGS = 0.1  # s, by which efforts come late: the arm swings by them, whatever it leans on
 LOOKS, LOOKS_AT_FRICTION = 0.25, 0.05  # s between two looks at what can be let go
 
 
