@@ -56,7 +56,7 @@ def physics_of(model: Model, q: Array, touching: dict[str, Any]) -> dict[str, An
     simulate.
     """
     if model.loops:
-        raise ModelError("a robot with closed loops cannot be simulated in a page")
+        raise ModelError(f"loop {model.loops[0].name!r}: a robot with closed loops cannot be simulated in a page")
     if not model.nv:
         raise ModelError(f"robot {model.name!r} has no joint that moves: nothing to simulate")
     joints = [_joint(model, joint) for joint in model.joints]

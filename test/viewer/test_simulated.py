@@ -177,6 +177,11 @@ def test_what_a_page_cannot_simulate_is_told(tmp_path, capsys):
     builder.add_body("hand", None, Universal((1, 0, 0), (0, 1, 0)), mass=1.0, com=(0.0, 0.0, 0.1), inertia=np.eye(3))
     with pytest.raises(rbd.ModelError, match="'hand_joint'.*universal.*simulate"):
         rbd.show(builder.build(), simulate=True)
+    loop = (
+        '<loop name="ring" type="revolute"><predecessor link="base"/><successor link="rod"/><axis xyz="0 1 0"/></loop>'
+    )
+    with pytest.raises(rbd.ModelError, match="loop 'ring'"):
+        rbd.show(PENDULUM.format(friction=0).replace("</robot>", f"{loop}</robot>"), simulate=True)
     with pytest.raises(ValueError, match="not both"):
         rbd.show(PENDULUM.format(friction=0), motion=([0.0, 1.0], [[0.0], [1.0]]), simulate=True)
     file = tmp_path / "crate.urdf"
