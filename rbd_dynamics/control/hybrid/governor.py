@@ -19,6 +19,7 @@ STALL_TIME = 1.0  # s
 FAR = 0.05  # m: a hold that is farther away is where the tool was pushed to
 USUAL_SPEEDS = 0.25, 0.5  # m/s, rad/s: of a frame on its way, where nothing bounds the task
 LEAST_LEVER = 0.1  # m
+LETS_GO = 0.5  # s, in which the pull to a place fades that is not held any more
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class TaskGovernor:
         self._wanted = self._target  # by the motion, at the last step
         self._path: PlacementPath | None = None
         self._stalled = 0.0
+        self._pull = np.zeros(len(self._turns))  # to where the task was held before
+        self._pulls = 0.0  # share of it that is left
 
     # --- the wanted motion ------------------------------------------------------------------------
 
@@ -66,7 +69,7 @@ class TaskGovernor:
         """The task begins at q (nv), where its rows are theta (k). posture (nv): by default as it was."""
         if posture is not None:
             self.posture[:] = posture
-        self._stalled = 0.0
+        self._stalled = self._pulls = 0.0
         self._target, self._wanted = theta.copy(), theta.copy()
         if self.reachable is not None:
             self.reachable.reset(q, theta)
@@ -82,7 +85,10 @@ class TaskGovernor:
         if motion.number != number and motion.problem and reach.pace < STALLED:  # it was left behind
             motion.problem += f": {reach.obstacle()}"
         if motion.mode == "hold" and _largest(theta - reach.theta) > FAR > _largest(theta - out.theta):
+            pull = reach.theta - theta
             self.begin(q, theta)  # it is held where it was pushed to
+            # what leans on a wall by that pull would spring off it if it were gone at once
+            self._pull, self._pulls = pull, 1.0
         reach.rows = self.controller.rows
         pace = reach.pace
         # what the motion goes on by is a speed to be followed, but not what it was ahead, nor where it ends elsewhere
@@ -94,6 +100,9 @@ class TaskGovernor:
             self._target = self._target + pace * (theta - self._target)
         step = reach.follow(self._target, out.h, dt, self.posture, moved=moved)
         self._stalled = self._stalled + dt if reach.pace < STALLED else 0.0
+        if self._pulls > 0.0:
+            step = step._replace(theta=step.theta + self._pulls * self._pull)
+            self._pulls -= dt / LETS_GO
         return step
 
     @property

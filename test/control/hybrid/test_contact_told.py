@@ -168,21 +168,21 @@ def test_why_a_lost_contact_is_not_sought_any_longer(seconds, aside, unfelt, bes
 
 
 @pytest.mark.parametrize(
-    ("late", "beside", "softer"),
-    [(0.03, 0.0, True), (0.03, 42.0, False), (0.09, 42.0, False), (0.15, 42.0, True), (0.0, 0.0, False)],
+    ("late", "leans", "softer"),
+    [(0.03, False, True), (0.03, True, False), (0.09, True, False), (0.15, True, True), (0.0, False, False)],
 )
-def test_what_leans_keeps_its_gains_until_efforts_are_so_late_that_it_swings(late, beside, softer):
+def test_what_leans_keeps_its_gains_until_efforts_are_so_late_that_it_swings(late, leans, softer):
     """A Panda on a wall needs all of them, at 29 ms; a UR10 that sticks on a friction of 0.77 is thrown by them, at
     270."""
     shares, softening = [], Softening(1)
     softening.rates[:] = 100.0
     pressing = SimpleNamespace(
-        _pressed=1.0, _leant=1.0, _least=1.0, unilateral=ROWS, approaching=False, behind=late, softening=softening,
+        _pressed=1.0, _leant=1.0, approaching=False, behind=late, softening=softening,
         governor=SimpleNamespace(reachable=SimpleNamespace(v=np.zeros(1))),
         controller=SimpleNamespace(
             task_damping=70.0, soften=shares.append, robot=SimpleNamespace(mass_matrix=lambda _: np.eye(1))
         ),
     )  # fmt: skip
     for _ in range(20):
-        Pressing._soften(pressing, np.zeros(1), np.ones(1), np.array([28.0]), beside, MS)
+        Pressing._soften(pressing, np.zeros(1), np.ones(1), MS, leans=leans)
     assert (min(shares, default=1.0) < 0.5) == softer

@@ -139,19 +139,46 @@ def test_it_stops_in_front_of_a_stretched_arm_and_comes_back(speed):
     assert float(step.theta[3:] @ way) < reached - 0.1
 
 
-def test_a_motion_that_ends_where_its_target_had_run_ahead_jerks_no_joint():
-    """The wanted motion has run 50 mm ahead of a stretched arm when it is ended where the tool is.
-
-    The way back to there was taken for a speed, of up to 1.5 m/s: joints were wanted at 0.65 of their limits at once,
-    and what is pressed went from 10 to 15 N.
-    """
+def governed():
+    """A governor that stands, its motion, and what that wants of the task."""
     robot, rows, _ = arm()
     controller = SimpleNamespace(robot=robot, rows=rows, m=1, task=SimpleNamespace(row_names=rows.row_names[1:]))
     wanted = [np.zeros(5), np.zeros(5), np.zeros(5)]
     motion = SimpleNamespace(mode="trajectory", number=0, problem="", update=lambda *_: None, state=lambda: wanted)
     governor = TaskGovernor(controller, motion)
     governor.begin(POSTURE, np.zeros(5), POSTURE)
-    reach = governor.reachable
+    return governor, motion, wanted
+
+
+def test_what_leant_on_a_wall_lets_go_of_it_gently():
+    """Its motion is ended 0.1 m in front of where it is wanted, and it is held where it is.
+
+    A Kinova that a wall held back with 30 N sprang off it at 1.05 of a joint's limit.
+    """
+    governor, motion, wanted = governed()
+    reach, way = governor.reachable, np.array([0.0, 0.0, 0.0, 1.0, 0.0])
+    held = SimpleNamespace(theta=0.0 * way, rate=0.0 * way, h=np.zeros(1))
+    asked = []
+    for k in range(1700):
+        if reach.theta[3] < 0.1 and motion.mode == "trajectory":
+            wanted[:2] = 0.1 * DT * k * way, 0.1 * way
+        else:
+            motion.mode, motion.number = "hold", 1
+            wanted[:2] = 0.0 * way, 0.0 * way  # it has not moved
+        asked.append(governor.follow(0, POSTURE, held, DT).theta[3])
+    end = int(np.argmax(asked))
+    assert asked[end] > 0.099 and motion.mode == "hold"
+    assert np.abs(np.diff(asked[end:])).max() < 3e-4 and asked[-1] == 0.0  # 0.1 m in half a second
+
+
+def test_a_motion_that_ends_where_its_target_had_run_ahead_jerks_no_joint():
+    """The wanted motion has run 50 mm ahead of a stretched arm when it is ended where the tool is.
+
+    The way back to there was taken for a speed, of up to 1.5 m/s: joints were wanted at 0.65 of their limits at once,
+    and what is pressed went from 10 to 15 N.
+    """
+    governor, motion, wanted = governed()
+    robot, reach = governor.controller.robot, governor.reachable
     outward = robot.pose(POSTURE, "tool0")[:3, :3].T @ [*(robot.pose(POSTURE, "tool0")[:2, 3]), 0.0]
     way = np.array([0.0, 0.0, 0.0, *(outward[:2] / np.linalg.norm(outward[:2]))])
     jerks = []
