@@ -220,6 +220,14 @@ class Bench:
         return float(self.engine.supervisor.contact.bound.min())
 
     @property
+    def wanted_force(self) -> float:
+        """N, that it presses with now, on its way to what is desired; nan where it does not press."""
+        assert self.engine is not None
+        contact = self.engine.supervisor.contact
+        presses = self.mode == "press" and not contact.approaching
+        return float(contact.force[contact.unilateral].sum()) if presses else math.nan
+
+    @property
     def drifts(self) -> bool:
         """It says that the sensor drifts."""
         assert self.engine is not None

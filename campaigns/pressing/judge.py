@@ -28,6 +28,8 @@ STOPPING = 0.1  # s, of the speed at the stop
 STILL = 0.03  # rad/s, at the end
 SETTLES = 700  # periods, after which a held arm stands still
 UNSAID = 500  # periods of lost contact after which something must have been said
+RESTS = 300  # periods at the end, over which what is pressed at rest is averaged
+AT_REST = 0.5, 0.05  # N, and share of what is wanted, that it may be off by
 JOINT = 2e-3  # rad beyond a limit: how far the plant's stops give
 
 
@@ -63,6 +65,7 @@ UNITS = {
     "force": ("N", 1.0), "wall force": ("N", 1.0), "joint speed": ("of limit", 1.0), "torque": ("of limit", 1.0),
     "joint position": ("mrad beyond", 1e3), "tool speed": ("m/s", 1.0), "lost contact": ("mm", 1e3),
     "fall": ("mm/s", 1e3), "held": ("mm", 1e3), "still": ("rad/s", 1.0), "unsaid": ("s", 1.0),
+    "force at rest": ("N off", 1.0),
 }  # fmt: skip
 
 
@@ -92,6 +95,7 @@ def verdict(record: Record) -> Verdict:
         float(speed.max()), max(TOOL_SPEED, let_loose(record, tool_freed), thrown(case, scene))
     )
     bounds["lost contact"], bounds["fall"], bounds["unsaid"] = _lost(record)
+    bounds["force at rest"] = _at_rest(record)
     held, still = _held(record, speed)
     bounds["held"], bounds["still"] = held, still
     found.reasons = [judged(record, stop) for stop in record.stops]
@@ -175,6 +179,18 @@ def _lost(record: Record) -> tuple[Found, Found, Found]:
     return Found(farthest, LOST), Found(fastest, math.inf), Found(unsaid * PERIOD, UNSAID * PERIOD)
 
 
+def _at_rest(record: Record) -> Found:
+    """How far what is pressed at the end is from what is wanted, where a sensor that is right tells it."""
+    case, imperfect = record.case, record.case.imperfect
+    wanted = record.wanted[-RESTS:]
+    moves = case.tilt or case.shape != "plane" or any(case.swing) or case.surface_speed
+    wrong = any(imperfect.bias) or any(imperfect.turned) or imperfect.drift or math.isfinite(case.frozen)
+    if moves or wrong or len(wanted) < RESTS or not np.ptp(wanted) <= 0.1:
+        return Found(0.0, math.inf)
+    off = abs(float(record.forces[-RESTS:, 0].mean() - wanted.mean()))
+    return Found(off, AT_REST[0] + AT_REST[1] * float(wanted.mean()))
+
+
 def _came(record: Record, begin: int, end: int) -> float:
     """m, by which a surface has come towards the tool that it touches: no hold keeps a tool where a surface goes."""
     surface = record.scene.plant.contacts[0].surface
@@ -198,7 +214,8 @@ def _held(record: Record, speed: Array) -> tuple[Found, Found]:
         if end - stop.at < 2:
             continue
         moved = np.linalg.norm(record.position[stop.at : end] - record.position[stop.at], axis=1).max()
-        pressed = record.forces[max(0, stop.at - 1), 0] / case.stiffness
+        softest = min(case.stiffness, case.stiffness if case.beyond is None else case.beyond[1])
+        pressed = record.forces[max(0, stop.at - 1), 0] / softest
         before = float(speed[max(0, stop.at - 3) : stop.at + 1].max(initial=0.0))
         came = _came(record, stop.at, end)
         found = Found(float(moved), HELD + STOPPING * min(before, TOOL_SPEED) + pressed + sag + came)

@@ -255,7 +255,7 @@ class Pressing:
             self._push.update(out, dt, self.limits, self.controller.reaction_time)
             if self._leaves:
                 wanted = min(self.force[row] for row in self._leaves)
-                self._giving.update(self._push.share, self._sense.smooth, wanted, self._least, dt)
+                self._giving.update(self._push.slow, self._sense.smooth, wanted, self._least, dt)
             self._looked += dt
             if self._looked >= LOOKS:
                 self._look_at_what_can_be_let_go(q, v)

@@ -53,6 +53,11 @@ class Push:
         """What of the wanted force pushes, 0 to 1."""
         return self._speed.share
 
+    @property
+    def slow(self) -> float:
+        """Less than 1 where the tool is too fast for all of the wanted force, see `NormalSpeed`."""
+        return self._speed.slow
+
     def update(self, before: HybridOutput, dt: float, limits: HybridLimits, ahead: float) -> None:
         """A step has found this, dt seconds after the last. ahead: s, from a speed to the torque that answers it."""
         self._speed.update(before.drift, dt, limits.normal_speed, ahead)
