@@ -7,7 +7,7 @@ import math
 from dataclasses import KW_ONLY, dataclass
 
 Vector = tuple[float, float, float]
-SEAM = 0.01  # m, between two materials
+SEAM = 0.05  # m, between two materials: what is pressed into a soft one goes uphill there
 
 
 def dot(a: Vector, b: Vector) -> float:
