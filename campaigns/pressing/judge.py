@@ -87,6 +87,8 @@ def verdict(record: Record) -> Verdict:
     if case.wall is not None:
         bounds["wall force"] = Found(float(record.forces[:, 1].max()), most + wall_blow)
     freed, tool_freed = let_go_by_friction(record)
+    if case.wall is not None:  # what the blow makes of its speed
+        freed = np.maximum(freed, case.slide * scene.joints_thrown)
     unhelped = float((freed / model.velocity_limit).max())
     bounds["joint speed"] = Found(float((np.abs(record.v) / model.velocity_limit).max()), max(1.0, unhelped))
     bounds["torque"] = Found(float((np.abs(record.tau) / model.effort_limit).max()), 1.0 + 1e-9)

@@ -208,7 +208,7 @@ class Pressing:
             governor.give_up(step.theta)
         push = self._push
         pushed = (
-            push.pressing(self.force, controller.force_integral, before)
+            push.pressing(self.force, controller.force_integral, before, felt, dt)
             if approach is None
             else push.approaching(approach, before, again=self._again)
         )
@@ -348,6 +348,11 @@ class Pressing:
             return self._contact.not_found(self._approach.unfelt, beside, self._least, self.limits.contact_timeout)
         if not self._touching_wanted:
             return ""
+        if self._push.pulls > self.limits.contact_timeout:
+            return (
+                f"contact lost: {felt[self.unilateral].max():.3g} N are felt, though joint torques press with none: "
+                "the sensor drifts or is turned, or the load is another"
+            )
         if self._giving.time > self.limits.contact_timeout:
             return self._giving.words(-min(out.drift[row] for row in self._leaves))
         return "contact lost" if self._contact.lost > self.limits.contact_timeout else ""

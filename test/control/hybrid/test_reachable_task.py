@@ -18,7 +18,7 @@ from rbd_dynamics.algorithms.reachable_motion import STOPPED, STOPPING
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.cartesian.controller import CartesianController
 from rbd_dynamics.control.hybrid.controller import HybridController
-from rbd_dynamics.control.hybrid.governor import TaskGovernor
+from rbd_dynamics.control.hybrid.governor import PlacementLimits, TaskGovernor
 from rbd_dynamics.control.hybrid.placement import Placement, PlacementPath
 from rbd_dynamics.control.hybrid.reachable import ReachableTask
 from rbd_dynamics.control.hybrid.task import HybridTask
@@ -30,13 +30,18 @@ DT = 1e-3
 POSTURE = np.array([0.0, -1.2, 1.9, -2.2, -1.57, 0.0])  # of a UR5, pointing down, well bent
 
 
+def task_at(robot, turned=0.0):
+    """The tool stands in the task frame, or has to be turned about its z axis to."""
+    pose = robot.pose(POSTURE, "tool0")
+    R = Rotation.from_matrix(pose[:3, :3]) * Rotation.from_rotvec([0.0, 0.0, turned])
+    rpy = tuple(float(x) for x in R.as_euler("xyz"))
+    return HybridTask("tool0", task_position=tuple(float(x) for x in pose[:3, 3]), task_orientation=rpy)
+
+
 @cache
 def arm():
     robot = Robot(load_urdf(robot_file("ur5_robot")))
-    pose = robot.pose(POSTURE, "tool0")
-    rpy = tuple(float(x) for x in Rotation.from_matrix(pose[:3, :3]).as_euler("xyz"))
-    task = HybridTask("tool0", task_position=tuple(float(x) for x in pose[:3, 3]), task_orientation=rpy)
-    constraints, moved = task.sets(robot.model)
+    constraints, moved = task_at(robot).sets(robot.model)
     rows = ConstraintSet(robot.model, (*constraints.constraints, *moved.constraints))
     return robot, rows, ReachableTask(robot, rows, len(constraints))
 
@@ -239,6 +244,33 @@ def test_a_placement_goes_straight_from_rest_to_rest_within_its_limits():
     assert speed.max() <= 0.1 + 1e-6 and speed[0] < 1e-3 and speed[-1] < 1e-3
     assert np.abs(np.diff(speed)).max() / 1e-3 <= 1.0 + 1e-6
     assert np.abs(p[:, 1:] - [0.2, 0.3]).max() < 1e-12
+
+
+def test_a_task_frame_waits_for_an_arm_that_cannot_follow_it():
+    """It is turned by 0.9 rad at up to 0.5 rad/s; the joints may go at 0.1.
+
+    A Kinova was left behind; a second later that was taken for a singular posture, and the arm was stopped at once.
+    """
+    robot, rows, _ = arm()
+    constraints, moved = (ConstraintSet(robot.model, part) for part in (rows.constraints[:1], rows.constraints[1:]))
+    controller = HybridController(robot, constraints, moved)
+    held = [np.zeros(5), np.zeros(5), np.zeros(5)]
+    motion = SimpleNamespace(mode="hold", number=0, problem="", update=lambda *_: None, state=lambda: held)
+    governor = TaskGovernor(controller, motion)
+    governor.begin(POSTURE, np.zeros(5), POSTURE)
+    reach = governor.reachable
+    reach.room.velocity_limits = np.full(6, 0.1 / SPEED_SHARE)
+    limits = PlacementLimits(velocity=np.full(5, np.inf), acceleration=np.full(5, np.inf))
+    governor.place(Placement.of(task_at(robot, 0.9)), limits)
+    for _ in range(20000):
+        governor.advance(DT)
+        theta = governor.follow(0, reach.q, SimpleNamespace(theta=reach.theta, rate=held[1], h=np.zeros(1)), DT).theta
+        assert reach.behind < 0.02 and not governor.problem
+        if not governor.moving and reach.behind < 1e-6:
+            break
+    assert not governor.moving and np.abs(theta).max() < 1e-5
+    turn = robot.pose(POSTURE, "tool0")[:3, :3].T @ robot.pose(reach.q, "tool0")[:3, :3]
+    np.testing.assert_allclose(Rotation.from_matrix(turn).as_rotvec(), [0.0, 0.0, 0.9], atol=1e-4)
 
 
 def test_a_state_that_comes_twice_asks_for_nothing_new():
