@@ -208,7 +208,7 @@ class Pressing:
             governor.give_up(step.theta)
         push = self._push
         pushed = (
-            push.pressing(self.force, controller.force_integral, before, felt, dt)
+            push.pressing(self.force, controller.force_integral, before, felt, dt, alone=aside < self._least)
             if approach is None
             else push.approaching(approach, before, again=self._again)
         )

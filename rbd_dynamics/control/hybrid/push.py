@@ -66,17 +66,20 @@ class Push:
         """A step has found this, dt seconds after the last. ahead: s, from a speed to the torque that answers it."""
         self._speed.update(before.drift, dt, limits.normal_speed, ahead)
 
-    def pressing(self, force: Array, integral: Array, before: HybridOutput, felt: Array, dt: float) -> Wanted:
+    def pressing(
+        self, force: Array, integral: Array, before: HybridOutput, felt: Array, dt: float, *, alone: bool
+    ) -> Wanted:
         """What is wanted while the tool presses with a force (m), to which the integral of its error adds its own (m).
 
         before: what the last step found. felt (m): what is pressed, as the sensor has it. dt: s, since the last step.
+        alone: nothing is felt beside the constraints; that finds its way into the integral as well.
         """
         share = self.share
         if share == 1.0:
             # friction, by which free motion lacked something, may be on either side
             least = self.lacking - PULLS - 2.0 * np.abs(self.lacking) - integral
             pulls = self._rows & (force < least)
-            if not pulls.any():
+            if not (alone and pulls.any()):
                 self.pulls = 0.0
                 return Wanted(force, None, True)
             self.pulls += dt

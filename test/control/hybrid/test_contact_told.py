@@ -100,7 +100,11 @@ def test_nothing_that_is_pressed_is_pulled_at_whatever_the_sensor_says():
     ):  # fmt: skip
         push.lacking[:], push.pulls = lacking, 0.0
         for _ in range(2):
-            found = push.pressing(wanted, np.array([integral]), before, np.array([felt]), MS)
+            found = push.pressing(wanted, np.array([integral]), before, np.array([felt]), MS, alone=True)
+        leaning = push.pressing(wanted, np.array([integral]), before, np.array([felt]), MS, alone=False)
+        assert leaning == (wanted, None, True) and push.pulls == 0.0
+        for _ in range(2):
+            push.pressing(wanted, np.array([integral]), before, np.array([felt]), MS, alone=True)
         assert push.pulls == pytest.approx(2 * MS if pulled else 0.0)
         assert found.force[0] + integral == pytest.approx(
             lacking - PULLS - 2.0 * abs(lacking) if pulled else 5.0 + integral
