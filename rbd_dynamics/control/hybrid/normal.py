@@ -47,7 +47,6 @@ class NormalOptions:
 
 PERIOD = 0.02  # s between two turns of the task frame
 AVERAGED = 0.1  # s: a tool that trembles, to the side or into what is soft, moves on as it does on average
-STEADY = 0.8  # cosine of the angle between the velocity and its average: friction has to be against both
 ALONG = 0.6  # share of the velocity that may be along the normal: a tool that bounces tells nothing
 
 
@@ -140,11 +139,11 @@ class NormalEstimator:
     def _learn(self, velocity: Array, force: Array, dt: float) -> None:
         options, speed = self.options, float(np.linalg.norm(velocity))
         self._way += min(1.0, dt / AVERAGED) * (velocity - self._way)
-        size = float(np.linalg.norm(self._way))
-        if min(speed, size) < options.least_speed or float(velocity @ self._way) < STEADY * speed * size:
+        way = float(np.linalg.norm(self._way))
+        if min(speed, way) < options.least_speed:
             return
         assert self._last is not None
-        along = self._way / size
+        along = self._way / way
         if abs(float(along @ self._normal_at(self._placement, self._last))) > ALONG:
             return
         across = force - (force @ along) * along
