@@ -164,7 +164,8 @@ def material(case: Case, rng: np.random.Generator) -> Case:
         return replace(case, variant=f"{kind} by {size:.2g} rad", events=(event,), seconds=BEGIN + 2.5)
     soft, hard = float(10.0 ** rng.uniform(3.0, 4.0)), float(10.0 ** rng.uniform(5.0, 6.0))
     first, then = (soft, hard) if kind == "soft to hard" else (hard, soft)
-    case = replace(case, stiffness=first, beyond=(0.3 * way, then), force=min(case.force, 25.0))
+    # so hard that it does not sink in farther than 8 mm: what is harder is a hill then
+    case = replace(case, stiffness=first, beyond=(0.3 * way, then), force=min(case.force, max(5.0, 8e-3 * soft)))
     return replace(case, variant=f"{kind}, {1e3 * speed:.2g} mm/s", slide=speed, events=events, seconds=seconds)
 
 

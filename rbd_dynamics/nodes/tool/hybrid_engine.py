@@ -38,7 +38,6 @@ from rbd_dynamics.nodes.torque.safeguards import Bounds
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
-PERIOD = 1e-3  # s, of control, where it is not known yet
 
 
 @dataclass
@@ -268,11 +267,11 @@ def check_turns(points: Waypoints) -> None:
 def check_gains(params: HybridControllerParameters, period: float = 0.0) -> None:
     """Raise ValueError where gains are not stable with the actuators and sensors that the parameters tell.
 
-    period: of the states, s, as it was measured; 0: it is not known, and 1 ms.
+    period: of the states, s, as it was measured; 0: it is not known. Of less than 1 ms, 1 ms counts.
     """
     plant = Plant(
         actuator_bandwidth=params.actuator_bandwidth, sensor_delay=params.sensor_delay, state_delay=params.sensor_delay,
-        period=max(period, PERIOD),
+        period=max(period, Plant.period),
     )  # fmt: skip
     gains = _gains(params)
     problem = (
@@ -281,8 +280,7 @@ def check_gains(params: HybridControllerParameters, period: float = 0.0) -> None
         or hold_problem(params.hold_stiffness, params.hold_damping, plant)
     )
     if problem:
-        at = f", at {1.0 / period:.0f} Hz" if period > 1.1 * PERIOD else ""
-        raise ValueError(f"parameter {problem}{at}")
+        raise ValueError(f"parameter {problem}")
 
 
 def _gains(params: HybridControllerParameters) -> HybridGains:

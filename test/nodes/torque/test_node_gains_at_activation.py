@@ -164,3 +164,25 @@ def test_a_tool_is_held_with_less_where_its_stiffness_is_unstable(ros):
         theta, held = law.chart(talk.q), talk.q.copy()
         talk.v[:] = 0.01
         assert talk.fastest(2.0, lambda q, v: law.step(q, v, theta, posture=held, dt=PERIOD).tau.copy()) > 5.0
+
+
+def test_gains_of_hold_and_task_are_judged_at_the_rate_of_the_states(ros):
+    """1200 1/s^2 and 70 1/s are stable at 1 kHz through actuators of 30 Hz, and not at 100 Hz."""
+    from std_srvs.srv import SetBool
+
+    robot = Robot(load_urdf(robot_file("panda"), locked={"panda_finger_joint1": 0.0}))
+    parameters = {
+        "robot_description": robot_file("panda").read_text(), "tool_frame": "panda_hand_tcp", "state_timeout": 0.0,
+        "locked_joints": ["panda_finger_joint1"], "desired_force": [5.0], "hold_stiffness": 2000.0,
+        "hold_damping": 80.0,
+    }  # fmt: skip
+    with ros.start("hybrid_controller", parameters, name="begun") as node:
+        talk = Simulated(ros, node, robot, [0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785])
+        talk.fastest(5 * PERIOD)
+        talk.pushed()
+        assert talk.fastest(2.0) < 0.5
+        assert "hold_stiffness and hold_damping are unstable at this posture, with states at 100 Hz" in node.log
+        assert "times of them until others are set" in node.log
+        refused = ros.client(SetBool, f"{node.name}/engage")(data=True)
+        assert not refused.success and "is unstable with actuators of 30 Hz" in refused.message
+        assert "with states at 100 Hz" in refused.message
