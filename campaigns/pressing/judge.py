@@ -32,6 +32,7 @@ SETTLES = 700  # periods, after which a held arm stands still
 UNSAID = 500  # periods of lost contact after which something must have been said
 RESTS, STEADY = 300, 1000  # periods at the end: what is pressed is averaged over these, wanted steadily over those
 AT_REST = 0.5, 0.05  # N, and share of what is wanted, that it may be off by
+STUCK = 0.2  # likewise, of joints that friction holds
 JOINT = 2e-3  # rad beyond a limit: how far the plant's stops give
 
 
@@ -195,7 +196,8 @@ def _at_rest(record: Record) -> Found:
     if moves or wrong or len(wanted) < STEADY or not np.ptp(wanted) <= 0.1:
         return Found(0.0, math.inf)
     off = abs(float(record.forces[-RESTS:, 0].mean() - wanted.mean()))
-    return Found(off, AT_REST[0] + AT_REST[1] * float(wanted.mean()))
+    share = STUCK if imperfect.joint_friction else AT_REST[1]  # joints that stick let an integral hunt
+    return Found(off, AT_REST[0] + share * float(wanted.mean()))
 
 
 def _came(record: Record, begin: int, end: int) -> float:
@@ -228,6 +230,6 @@ def _held(record: Record, speed: Array) -> tuple[Found, Found]:
         found = Found(float(moved), HELD + STOPPING * min(before, TOOL_SPEED) + pressed + sag + came)
         if found.value - found.most > worst.value - worst.most:
             worst = found
-        if end - stop.at > SETTLES:
+        if end - stop.at > SETTLES and not came:  # else a surface moves it
             still = max(still, float(np.abs(record.v[end - 100 : end]).mean(axis=0).max()))
     return worst, Found(still, STILL)

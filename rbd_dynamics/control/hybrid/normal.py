@@ -46,7 +46,8 @@ class NormalOptions:
 
 
 PERIOD = 0.02  # s between two turns of the task frame
-AVERAGED = 0.1  # s: a tool that trembles, to the side or into what is soft, moves on as it does on average
+AVERAGED = 0.02  # s: a tool that trembles where friction holds it does not move
+SINKING = 0.1  # s: one that trembles into what is soft goes along the normal as it does on average
 ALONG = 0.6  # share of the velocity that may be along the normal: a tool that bounces tells nothing
 
 
@@ -92,6 +93,7 @@ class NormalEstimator:
         self._since, self._mode = 0.0, "hold"
         self._learnt = False  # since the last turn
         self._way = np.zeros(3)  # m/s, averaged
+        self._rises = 0.0  # m/s, along the normal as it is felt, averaged
 
     def update(self, q: Array, v: Array, wrench: Array, dt: float) -> bool:
         """Update after a step at (q, v) with the wrench (m, f) on the robot; whether the task frame was turned."""
@@ -104,7 +106,7 @@ class NormalEstimator:
             return False
         self._free.update(mode, self.supervisor.tared, wrench, dt)
         if before == "hold":
-            self._felt, self._last = None, None
+            self._felt, self._last, self._rises = None, None, 0.0
             self._way[:] = 0.0
             if mode == "approach" and self.tilt:
                 self._turn_to(self.given)
@@ -132,18 +134,22 @@ class NormalEstimator:
             before, now = (self._normal_at(self._placement, where) for where in (self._last, point))
             angle = _angle(before, now)
             if angle > 0.0:
-                turn = _rotation(np.cross(before, now), angle)
-                self._felt, self._way = turn @ self._felt, turn @ self._way
+                self._felt = _rotation(np.cross(before, now), angle) @ self._felt
         self._last = point
 
     def _learn(self, velocity: Array, force: Array, dt: float) -> None:
         options, speed = self.options, float(np.linalg.norm(velocity))
         self._way += min(1.0, dt / AVERAGED) * (velocity - self._way)
-        way = float(np.linalg.norm(self._way))
-        if min(speed, way) < options.least_speed:
+        if min(speed, float(np.linalg.norm(self._way))) < options.least_speed:
             return
         assert self._last is not None
-        along = self._way / way
+        along = velocity
+        if self._felt is not None:
+            normal = self._felt / np.linalg.norm(self._felt)
+            rises = float(velocity @ normal)
+            self._rises += min(1.0, dt / SINKING) * (rises - self._rises)
+            along = velocity + (self._rises - rises) * normal
+        along = along / max(float(np.linalg.norm(along)), 1e-12)
         if abs(float(along @ self._normal_at(self._placement, self._last))) > ALONG:
             return
         across = force - (force @ along) * along

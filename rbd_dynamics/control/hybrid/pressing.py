@@ -207,6 +207,7 @@ class Pressing:
                 return governor.problem
             governor.give_up(step.theta)
         push = self._push
+        push.wish(self.desired, dt)
         pushed = (
             push.pressing(self.force, controller.force_integral, before, felt, dt, alone=aside < self._least)
             if approach is None

@@ -15,6 +15,7 @@ from rbd_dynamics.control.hybrid.normal_speed import NormalSpeed
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+STEADY = 0.5  # s, for which no other force was wished for: an integral is late behind one that changes
 PULLS = 0.2  # N: nothing that is pressed pulls; a law that would pull by more believes a sensor that is wrong
 
 
@@ -45,6 +46,7 @@ class Push:
         self.lacking = np.zeros(len(rows))
         self._none = np.zeros(len(rows))
         self.pulls = 0.0
+        self._wish, self._steady = np.zeros(len(rows)), 0.0  # for so long, s
 
     def begin(self) -> None:
         """Nothing is known of the speed, nor of what the model lacks."""
@@ -66,6 +68,12 @@ class Push:
         """A step has found this, dt seconds after the last. ahead: s, from a speed to the torque that answers it."""
         self._speed.update(before.drift, dt, limits.normal_speed, ahead)
 
+    def wish(self, force: Array, dt: float) -> None:
+        """What the user wants (m) is this, dt seconds after the last."""
+        self._steady += dt
+        if (force != self._wish).any():
+            self._wish, self._steady = force.copy(), 0.0
+
     def pressing(
         self, force: Array, integral: Array, before: HybridOutput, felt: Array, dt: float, *, alone: bool
     ) -> Wanted:
@@ -79,7 +87,7 @@ class Push:
             # friction, by which free motion lacked something, may be on either side
             least = self.lacking - PULLS - 2.0 * np.abs(self.lacking) - integral
             pulls = self._rows & (force < least)
-            if not (alone and pulls.any()):
+            if not (alone and pulls.any() and self._steady > STEADY):
                 self.pulls = 0.0
                 return Wanted(force, None, True)
             self.pulls += dt

@@ -93,6 +93,8 @@ def test_nothing_that_is_pressed_is_pulled_at_whatever_the_sensor_says():
     """A drift of 1 N/s took a Kinova 40 mm off a surface that it pressed with 5 N."""
     push, wanted, before = Push(ROWS), np.array([5.0]), SimpleNamespace(drift=np.zeros(1))
     push.begin()
+    push.wish(wanted, MS)
+    push.wish(wanted, 0.51)
     for lacking, integral, felt, pulled in (
         (0.0, -5.1, 6.0, False), (0.0, -5.4, 6.0, True), (0.0, -5.4, 4.0, True),
         (2.0, -6.0, 6.0, False),  # friction may be on the other side
@@ -109,6 +111,10 @@ def test_nothing_that_is_pressed_is_pulled_at_whatever_the_sensor_says():
         assert found.force[0] + integral == pytest.approx(
             lacking - PULLS - 2.0 * abs(lacking) if pulled else 5.0 + integral
         )
+        push.wish(2.0 * wanted, MS)  # an integral may be late behind another one
+        assert push.pressing(wanted, np.array([integral]), before, np.array([felt]), MS, alone=True).felt
+        push.wish(wanted, MS)
+        push.wish(wanted, 0.51)
         assert found.felt == (not pulled or felt < 5.0)  # an integral that finds back goes on
 
 
