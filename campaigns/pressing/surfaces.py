@@ -69,13 +69,11 @@ class Surface:
             return size - self.radius, (away[0] / size, away[1] / size, away[2] / size)
         gap = dot(away, self.normal) - self.motion(time)[0]
         past = dot(away, self.along) - self.length
-        if past <= gap or past <= 0.0 >= gap and past <= gap:
+        if past <= 0.0 and past <= gap:  # above it, or nearer to its top than to its side
             return gap, self.normal
         if gap <= 0.0:
             return past, self.along
-        size = math.hypot(past, gap)
-        if past <= 0.0:
-            return gap, self.normal
+        size = math.hypot(past, gap)  # before the corner
         n, a = self.normal, self.along
         return size, (
             (gap * n[0] + past * a[0]) / size, (gap * n[1] + past * a[1]) / size, (gap * n[2] + past * a[2]) / size
