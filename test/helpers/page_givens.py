@@ -88,7 +88,7 @@ def cell(commands: str) -> Act:
 
 def receiving(node: str) -> Act:
     """The node has joint states and answers them."""
-    return lambda terminal: terminal.run(f"rbd_dynamics echo /{node}/commands --count 1")
+    return lambda terminal: terminal.run(f"rbd_dynamics echo /{node}/effort --count 1")
 
 
 def pressed(terminal: Terminal) -> None:
@@ -131,6 +131,13 @@ def followed(terminal: Terminal) -> None:
             terminal.do(command)
 
 
+def moved(terminal: Terminal) -> None:
+    """While it is recorded."""
+    motion(terminal)
+    terminal.run("rbd_dynamics play motion.yaml --topic /feedforward/joint_trajectory")
+    terminal.end()
+
+
 GIVEN = {
     "README.md": Given(
         lambda folder: (recordings(folder), robots(robot="ur5_robot")(folder)),
@@ -164,7 +171,6 @@ GIVEN = {
             "calibrate_sensor": released,
             "sensor-tool": poses,
         },
-        {"task_state": "mode: press"},
     ),
     "identification.md": Given(recordings),
     "library.md": Given(robots(robot="ur5_robot"), wide=True),
@@ -174,7 +180,7 @@ GIVEN = {
         lambda folder: (pressing(folder), robots(robot="arm")(folder)),
         {"engage": pressed, "set /feedforward": followed, "@motion.yaml": motion}, wide=True,
     ),
-    "replay.md": Given(recordings, wide=True),
+    "replay.md": Given(recordings, {"^rbd_dynamics record": followed, "replay run --urdf": moved}, wide=True),
     "stability.md": Given(tests_of_a_user, expected={"pytest": "1 passed"}),
     "trajectories.md": Given(
         lambda folder: (folder / "robot.urdf").write_text(TWO_JOINTS), expected={"call": "success: true"}

@@ -23,11 +23,13 @@ PATIENCE = 120.0  # s, for first compilations on a busy machine
 
 
 def starts(words: list[str]) -> set[str]:
-    """The nodes that a command starts, which go on until they are interrupted."""
+    """The nodes that a command starts, or a recording, which go on until they are interrupted."""
     if words[0] in NODES:
         return {words[0]}
     if words[:3] == ["ros2", "run", "rbd_dynamics"]:
         return {words[3]} & set(NODES)
+    if words[:2] == ["rbd_dynamics", "record"]:
+        return {"record"}
     if words[:3] == ["ros2", "launch", "rbd_dynamics"]:
         return {words[3].partition(".")[0], *(["guard"] if "guard:=true" in words else [])}
     return set()
@@ -86,11 +88,11 @@ class Terminal:
         return said
 
     def do(self, command: Command) -> str:
-        """What a command says; what goes on by itself is interrupted once it has said something, nodes go on."""
+        """What a command says; an endless echo is ended once it has said something, nodes and recordings go on."""
         if starts(command.words):
             self.start(command.text)
             return ""
-        if command.words[1] in ("record", "echo") and not {"--count", "--seconds"} & set(command.words):
+        if command.words[1] == "echo" and "--count" not in command.words:
             return self.until_interrupted(command.text, ".")
         return self.run(command.text)
 
@@ -104,7 +106,7 @@ class Terminal:
         self._running.append(running)
 
         def active() -> bool:
-            return len(re.findall(r"\]: active\b", log.read_text(errors="replace"))) >= len(nodes)
+            return len(re.findall(r"\]: active\b|^recording\b", log.read_text(errors="replace"), re.M)) >= len(nodes)
 
         wait_until(lambda: active() or running.process.poll() is not None, f"nodes of {text}", PATIENCE)
         assert running.process.poll() is None, f"$ {text}\n{log.read_text()}"

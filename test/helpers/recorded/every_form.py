@@ -33,7 +33,7 @@ def urdf() -> str:
 
 
 def write_all(folder: Path) -> None:
-    """arm.urdf, robot.urdf, run.mcap, run.db3, free.mcap, loaded.mcap, run, archive, run.csv, bare.txt, demo.h5."""
+    """arm.urdf, robot.urdf, run.mcap, run.db3, free.mcap, loaded.mcap, archive, run.csv, bare.txt, demo.h5."""
     import h5py
 
     for name in ("arm", "robot"):
@@ -58,7 +58,6 @@ def write_all(folder: Path) -> None:
         (file,) = bag(folder / "one", "MCAP" if ending == "mcap" else "SQLITE3", load).glob(f"*.{ending}")
         file.rename(folder / name)
         shutil.rmtree(folder / "one")
-    bag(folder / "run")
     for name in ("A/1", "A/2", "B/1"):  # with friction that the description lacks
         (folder / "archive" / name).parent.mkdir(parents=True, exist_ok=True)
         bag(folder / "archive" / name, friction=0.6)
