@@ -17,7 +17,7 @@ LINK = (
 )
 JOINT = (
     "<joint name='{0}' type='revolute'><parent link='{1}'/><child link='{2}'/><origin xyz='0 0 0.2'/>"
-    "<axis xyz='{3}'/><limit lower='-3' upper='3' effort='200' velocity='5'/></joint>"
+    "<axis xyz='{3}'/><limit lower='-3' upper='3' effort='200' velocity='2.5'/></joint>"
 )
 NAMES = ["shoulder", "elbow", *(f"joint{k}" for k in range(3, 8))]
 
