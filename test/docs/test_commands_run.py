@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from helpers import pages
+from helpers.nodes.managed_arm import needs_controller_manager
 from helpers.nodes.ros_nodes import needs_ros
 from helpers.page_givens import GIVEN
 from helpers.paths import ROOT
@@ -32,7 +33,7 @@ NOT_HERE = {
     ("replay.md", "s3://"): "storage elsewhere: replay/test_fleet_elsewhere.py",
     ("first_torques.md", "rbd_dynamics switch"): "nodes/commanding/test_node_controllers.py",
     ("model_format.md", "ur.urdf.xacro"): "formats/test_xacro_arguments.py",
-    ("ros2_control.md", ""): "the controller manager: nodes/commanding/test_node_controllers.py",
+    ("ros2_control.md", "controller_manager spawner"): "controllers that the stand-in has loaded",
     ("security.md", ""): "`ros2 security`",
 }
 
@@ -40,6 +41,7 @@ NOT_HERE = {
 def case(page: str) -> Any:
     commands = [command for command in pages.COMMANDS if command.page == page and not left_out(command)]
     marks = needs_ros if any(starts(command.words) for command in commands) else []
+    marks = needs_controller_manager if GIVEN[page].needs_controller_manager else marks
     return pytest.param(page, commands, id=page, marks=[*marks, *([wide] if GIVEN[page].wide else [])])
 
 

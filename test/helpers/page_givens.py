@@ -11,6 +11,7 @@ import rbd_dynamics as rbd
 from helpers import pages
 from helpers.models.arms import ARM
 from helpers.models.robots import robot_file
+from helpers.paths import ROOT
 from helpers.recorded import every_form
 from helpers.recorded.bags import write_ros2
 from helpers.recorded.recordings import URDF as TWO_JOINTS
@@ -32,6 +33,7 @@ class Given(NamedTuple):
     before: Mapping[str, Act] = {}  # {what fits a command: what happens before it}
     expected: Mapping[str, str] = {}  # {what fits a command: what fits its answer}
     wide: bool = False
+    needs_controller_manager: bool = False
 
 
 def yaml_of(page: str, key: str) -> str:
@@ -59,6 +61,11 @@ def pressing(folder: Path) -> None:
         (folder / f"{name}.yaml").write_text(yaml_of("hybrid_control.md", key))
     (folder / "tool.yaml").write_text(yaml_of("cartesian.md", "cartesian_controller:"))
     robots(panda="panda")(folder)
+
+
+def monitored(folder: Path) -> None:
+    robots(arm="arm")(folder)
+    (folder / "monitor.yaml").write_text((ROOT / "config" / "monitor.yaml").read_text())
 
 
 def tests_of_a_user(folder: Path) -> None:
@@ -138,6 +145,23 @@ def moved(terminal: Terminal) -> None:
     terminal.end()
 
 
+def managed(terminal: Terminal) -> None:
+    """An arm behind a controller manager, held by a joint_trajectory_controller, and its description."""
+    terminal.end()
+    (terminal.folder / "robot.urdf").write_text(ARM)
+    own_time = "    state_timeout: 0.0  # stamps are of the robot's own time, which a busy machine keeps behind\n"
+    for name, more in {"feedforward": own_time, "trajectory_proxy": "", "hybrid": own_time}.items():
+        text = (ROOT / f"examples/ros2_control/{name}.yaml").read_text()
+        (terminal.folder / f"{name}.yaml").write_text(text + more)
+    stand_ins = ROOT / "test" / "stand_ins"
+    terminal.go_on(f"exec python {stand_ins}/robot_description.py robot.urdf", {"robot_state_publisher"})
+    terminal.go_on(
+        f"exec python {stand_ins}/controller_manager.py robot.urdf --ros-args -p 'joints:=[shoulder, elbow, slide]'"
+        " -p active:=arm_controller",
+        {"controller_manager"},
+    )
+
+
 GIVEN = {
     "README.md": Given(
         lambda folder: (recordings(folder), robots(robot="ur5_robot")(folder)),
@@ -175,12 +199,22 @@ GIVEN = {
     "identification.md": Given(recordings),
     "library.md": Given(robots(robot="ur5_robot"), wide=True),
     "model_format.md": Given(robots(robot="ur5_robot")),
-    "monitor.md": Given(robots(arm="arm")),
+    "monitor.md": Given(monitored),
     "nodes.md": Given(
         lambda folder: (pressing(folder), robots(robot="arm")(folder)),
         {"engage": pressed, "set /feedforward": followed, "@motion.yaml": motion}, wide=True,
     ),
     "replay.md": Given(recordings, {"^rbd_dynamics record": followed, "replay run --urdf": moved}, wide=True),
+    "ros2_control.md": Given(
+        lambda folder: None,
+        {
+            "feedforward.launch": managed,
+            "rbd_dynamics switch": receiving("feedforward"),
+            "hybrid_controller.launch": managed,
+        },
+        {"switch": "effort_controller"},
+        needs_controller_manager=True,
+    ),
     "stability.md": Given(tests_of_a_user, expected={"pytest": "1 passed"}),
     "trajectories.md": Given(
         lambda folder: (folder / "robot.urdf").write_text(TWO_JOINTS), expected={"call": "success: true"}

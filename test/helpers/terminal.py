@@ -101,12 +101,17 @@ class Terminal:
         nodes = starts(shlex.split(text))
         if any(nodes & each.nodes for each in self._running):
             self.end()
+        self.go_on(text, nodes)
+
+    def go_on(self, text: str, nodes: set[str]) -> None:
+        """Start these nodes, or a recording, and wait until they say that they are active."""
         log = self.folder / f"{'_and_'.join(sorted(nodes))}.log"
         running = Running(self._begin(text, log), nodes, log)
         self._running.append(running)
 
         def active() -> bool:
-            return len(re.findall(r"\]: active\b|^recording\b", log.read_text(errors="replace"), re.M)) >= len(nodes)
+            said = re.findall(r"\bactive\s*$|^recording\b", log.read_text(errors="replace"), re.M)
+            return len(said) >= len(nodes)
 
         wait_until(lambda: active() or running.process.poll() is not None, f"nodes of {text}", PATIENCE)
         assert running.process.poll() is None, f"$ {text}\n{log.read_text()}"
