@@ -145,3 +145,9 @@ def test_rotations_of_messages_are_rotations():
             for found in re.findall(r"orientation: (\{[^}]*\})", text):
                 values = yaml.safe_load(found)
                 assert sum(x * x for x in ({"w": 1.0} | values).values()) == pytest.approx(1.0), page
+
+
+def test_private_names_are_quoted():
+    """A shell takes ~/commands for a file in the home folder."""
+    for command in pages.COMMANDS:
+        assert not re.search(r"(?<!['\"])~/\w+:=", command.text), f"{command.page}: {command.text}"

@@ -43,7 +43,7 @@ def sayings(
 
 
 def inertia_hint(found: DiagnosisResult | None, joints: Sequence[JointComparison]) -> list[str]:
-    """For a replay that was not asked for inertias: where a part of the residual is shaped like them.
+    """A sentence on the joints whose residual is shaped like wrong inertias, where these were not asked for.
 
     A body that is described wrongly looks like a load at the last body, or scales what gravity asks of a joint.
     """
