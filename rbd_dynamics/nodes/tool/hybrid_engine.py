@@ -38,6 +38,7 @@ from rbd_dynamics.nodes.torque.safeguards import Bounds
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
+PERIOD = 1e-3  # s, of control, where it is not known yet
 
 
 @dataclass
@@ -135,6 +136,7 @@ def apply(engine: HybridEngine, params: HybridControllerParameters) -> None:
     if moves:
         engine.supervisor.may_place(goal)
     _tune(engine, params)
+    engine.supervisor.hold_shares = engine.shares
     if moves:
         limits = limits_of_task(engine, params)
         engine.supervisor.place(goal, limits.velocity, limits.acceleration)
@@ -263,11 +265,15 @@ def check_turns(points: Waypoints) -> None:
         )
 
 
-def check_gains(params: HybridControllerParameters) -> None:
-    """Raise ValueError where gains are not stable with the actuators and sensors that the parameters tell."""
+def check_gains(params: HybridControllerParameters, period: float = 0.0) -> None:
+    """Raise ValueError where gains are not stable with the actuators and sensors that the parameters tell.
+
+    period: of the states, s, as it was measured; 0: it is not known, and 1 ms.
+    """
     plant = Plant(
-        actuator_bandwidth=params.actuator_bandwidth, sensor_delay=params.sensor_delay, state_delay=params.sensor_delay
-    )
+        actuator_bandwidth=params.actuator_bandwidth, sensor_delay=params.sensor_delay, state_delay=params.sensor_delay,
+        period=max(period, PERIOD),
+    )  # fmt: skip
     gains = _gains(params)
     problem = (
         contact_problem(gains, plant)
@@ -275,7 +281,8 @@ def check_gains(params: HybridControllerParameters) -> None:
         or hold_problem(params.hold_stiffness, params.hold_damping, plant)
     )
     if problem:
-        raise ValueError(f"parameter {problem}")
+        at = f", at {1.0 / period:.0f} Hz" if period > 1.1 * PERIOD else ""
+        raise ValueError(f"parameter {problem}{at}")
 
 
 def _gains(params: HybridControllerParameters) -> HybridGains:

@@ -23,13 +23,14 @@ from rbd_dynamics.control.cartesian.gains import CartesianGains
 pytestmark = needs_ros
 PERIOD = 0.01  # s
 UNSTABLE = {"kp": [300.0, 20.0, 200.0], "kd": [150.0, 5.0, 100.0]}
+LATE = {"kp": [200.0, 20.0, 200.0], "kd": [10.0, 1.0, 10.0]}
 STABLE = {"kp": [300.0, 20.0, 200.0], "kd": [15.0, 0.5, 10.0]}
 
 
 class Simulated(Conversation):
-    """A robot by forward dynamics, which gets each effort a period late."""
+    """A robot by forward dynamics, which gets each effort some periods late."""
 
-    def __init__(self, ros, node, robot=None, q=(0.0, 0.0, 0.0)):
+    def __init__(self, ros, node, robot=None, q=(0.0, 0.0, 0.0), late=1):
         from rclpy.qos import qos_profile_sensor_data
         from sensor_msgs.msg import JointState
 
@@ -39,7 +40,7 @@ class Simulated(Conversation):
         self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
         self.now = time.time_ns()
         self.q, self.v = np.array(q), np.zeros(len(q))
-        self.late = self.robot.gravity(self.q).copy()
+        self.late = [self.robot.gravity(self.q).copy() for _ in range(late)]
 
     def ask(self, q, v):
         """The effort that answers a state."""
@@ -56,9 +57,9 @@ class Simulated(Conversation):
         for _ in range(round(seconds / PERIOD)):
             tau = self.ask(self.q, self.v) if efforts is None else efforts(self.q, self.v)
             for _ in range(20):
-                self.v = self.v + PERIOD / 20 * self.robot.forward_dynamics(self.q, self.v, self.late)
+                self.v = self.v + PERIOD / 20 * self.robot.forward_dynamics(self.q, self.v, self.late[0])
                 self.q = self.q + PERIOD / 20 * self.v
-            self.late = np.array(tau)
+            self.late = [*self.late[1:], np.array(tau)]
             found = max(found, float(np.abs(self.v).max()))
             if found > 5.0:
                 break
@@ -105,6 +106,28 @@ def test_gains_that_are_unstable_where_the_node_is_activated_are_softer_and_that
     held, full = talk.q.copy(), UNSTABLE
     talk.pushed()
     assert talk.fastest(3.0, lambda q, v: talk.robot.gravity(q) + full["kp"] * (held - q) - full["kd"] * v) > 5.0
+
+
+@pytest.mark.parametrize("softens", [True, False])
+def test_gains_by_which_it_swings_are_softer_though_they_should_be_stable(ros, softens):
+    """The drives are 30 ms late, of which nobody has told the node; its gains are stable with 10."""
+    parameters = {"robot_description": ARM, "state_timeout": 0.0, "soften_unstable_gains": softens, **LATE}
+    with ros.start("feedforward", parameters, name="begun") as node:
+        talk = Simulated(ros, node, late=3)
+        talk.fastest(5 * PERIOD)
+        assert "unstable" not in node.log
+        talk.pushed()
+        assert (talk.fastest(3.0) < 1.0) == softens
+        talk.diagnosed("Hz and does not come to rest: kp and kd do not suit drives")
+        joint, frequency = re.search(r"joint '(\w+)' swings at (\S+) Hz", node.log).groups()
+        assert joint in ("shoulder", "elbow") and 3.0 < float(frequency) < 30.0
+        if softens:
+            talk.pushed()
+            assert talk.fastest(2.0) < 0.2
+            talk.diagnosed("times of them until others are set")
+            results = ros.set_parameters(node.name, kd=[5.0, 0.2, 3.0], kp=[30.0, 2.0, 20.0])
+            assert all(result.successful for result in results), results
+            talk.ends_to_say("swings", lambda: talk.fastest(0.1))
 
 
 def test_they_are_judged_anew_each_time_it_is_activated(talk):
