@@ -195,6 +195,7 @@ GIVEN = {
             "calibrate_sensor": released,
             "sensor-tool": poses,
         },
+        wide=True,
     ),
     "identification.md": Given(recordings),
     "library.md": Given(robots(robot="ur5_robot"), wide=True),
