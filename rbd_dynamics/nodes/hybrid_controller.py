@@ -113,7 +113,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, HybridEngine])
             self.soften(self.engine, ALL)
 
     def feedback(self, engine: HybridEngine, robot: Robot) -> Feedback | None:
-        """Of holding; gains of the task and of the force are judged when they are given, and when it engages."""
+        """Gains of holding; gains of the task and of the force are judged when they are given, and when it engages."""
         if engine.supervisor.engaged:
             return None
         params, shares, place = self.params, engine.shares, np.ix_(engine.joints, engine.joints)

@@ -84,7 +84,7 @@ class HybridSupervisor:
 
     @property
     def hold_shares(self) -> Shares:
-        """Of the gains of holding, that are in use."""
+        """Shares of the gains of holding that are in use."""
         return self._hold.shares
 
     @hold_shares.setter
