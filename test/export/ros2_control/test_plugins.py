@@ -73,11 +73,12 @@ def declared_parameters(folder: Path) -> str:
     """
 
 
-def output_of_plugin(package: Path, source: str, main: str, *flags: str) -> list[str]:
+def output_of_plugin(package: Path, source: str, main: str, *flags: str, beside: tuple[str, ...] = ()) -> list[str]:
     program = package / f"{source}_{''.join(flags)}".replace("=", "_")
     strict = ("-std=c++17", "-Wall", "-Wextra", "-Werror", *flags)
     places = ("-I", package / "include", "-I", package / "declared", "-I", DECLARATIONS)
-    sources = (package / "src" / f"{source}.cpp", HERE / main, package / "arm.o")
+    plugin = [package / "src" / f"{name}.cpp" for name in (source, *beside)]
+    sources = (*plugin, HERE / main, package / "arm.o")
     output_of("g++", *strict, *places, *sources, "-o", program, "-lm")
     return output_of(program).splitlines()
 
@@ -88,7 +89,10 @@ def numbers(line: str) -> np.ndarray:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_controller_commands_what_the_law_says(package, release):
-    lines = output_of_plugin(package, "feedforward_controller", "controller_main.cpp", f"-DDECLARED_RELEASE={release}")
+    lines = output_of_plugin(
+        package, "feedforward_controller", "controller_main.cpp", f"-DDECLARED_RELEASE={release}",
+        beside=("effort_controller",),
+    )  # fmt: skip
     found = {line.split()[0]: numbers(line) for line in lines}
     robot = rbd.Robot(rbd.load_urdf(ARM))
     frame = robot.model.frame_names[-1]

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ROBOT_PACKAGE__EFFORT_RATES_HPP_
+#define ROBOT_PACKAGE__EFFORT_RATES_HPP_
+
+#include <algorithm>
+
+#include "robot_package/joint_vector.hpp"
+
+namespace robot_package
+{
+
+// Efforts that change no faster than they may. The first ones after `start` come at once, as an arm that is waited for
+// falls.
+class EffortRates
+{
+public:
+  void start() { is_first_ = true; }
+
+  // rates: N m/s, N/s. period: s since the last efforts.
+  void follow(const Vector & wanted, const Vector & rates, double period)
+  {
+    for (std::size_t i = 0; i < nv; ++i) {
+      const double most = rates[i] * period;
+      efforts_[i] = is_first_ ? wanted[i] : std::clamp(wanted[i], efforts_[i] - most, efforts_[i] + most);
+    }
+    is_first_ = false;
+  }
+
+  const Vector & efforts() const { return efforts_; }
+
+private:
+  Vector efforts_{};
+  bool is_first_ = true;
+};
+
+}  // namespace robot_package
+
+#endif  // ROBOT_PACKAGE__EFFORT_RATES_HPP_
