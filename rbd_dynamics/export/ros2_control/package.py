@@ -13,9 +13,11 @@ from rbd_dynamics.export.cpp_header import cpp_header
 from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.folder import check_free, write_folder
 from rbd_dynamics.export.header import header
+from rbd_dynamics.export.laws import CARTESIAN, CHART_MOTION, COORDINATES, FEEDFORWARD, REACHABLE
 from rbd_dynamics.export.names import identifier, prefix_of
 from rbd_dynamics.export.ros2_control.configuration import controllers_yaml, description
-from rbd_dynamics.export.selection import FEEDFORWARD, selected
+from rbd_dynamics.export.ros2_control.tool import Tool
+from rbd_dynamics.export.selection import OF_CONTROLLERS, selected
 from rbd_dynamics.export.self_test import self_test
 from rbd_dynamics.export.source import source
 from rbd_dynamics.model.model import Model
@@ -24,7 +26,11 @@ from rbd_dynamics.robot import Robot
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: what the templates use; with friction
-_KERNELS = (FEEDFORWARD, "inverse_dynamics", "mass_matrix", "coriolis", "gravity", "friction")
+_KERNELS = (
+    FEEDFORWARD, "inverse_dynamics", "mass_matrix", "coriolis", "gravity", "friction", "kinetic_energy",
+    COORDINATES, CHART_MOTION,
+)  # fmt: skip
+_KERNELS_OF_TIP = ("pose", "jacobian", CARTESIAN, REACHABLE)
 
 
 def export_ros2_control(
@@ -69,10 +75,11 @@ def export_ros2_control(
     tell = progress or (lambda line: None)
     tell("tracing")
     robot = Robot(model, friction=True, backend="reference")
-    kernels = [*_KERNELS, f"pose:{frame}", f"jacobian:{frame}"]
-    exported = Exported(robot, prefix, selected(robot, kernels), DOUBLE)
+    kernels = [*_KERNELS, *(f"{name}:{frame}" for name in _KERNELS_OF_TIP)]
+    exported = Exported(robot, prefix, selected(robot, kernels, OF_CONTROLLERS), DOUBLE)
     tell("looking for gains")
-    controllers = controllers_yaml(model, prefix, rate)
+    tool = Tool(Robot(model, backend="reference"), frame)
+    controllers = controllers_yaml(model, prefix, rate, tool)
     words = {
         "robot_package": prefix,
         "ROBOT_PACKAGE": exported.capital,
@@ -89,6 +96,7 @@ def export_ros2_control(
     files |= {
         f"include/{prefix}/{prefix}.h": header(exported),
         f"include/{prefix}/{prefix}.hpp": cpp_header(exported),
+        f"include/{prefix}/tool_constants.hpp": tool.header(exported),
         f"src/{prefix}.c": source(exported).replace(f'#include "{prefix}.h"', f'#include "{prefix}/{prefix}.h"'),
         f"test/{prefix}_self_test.c": self_test(exported),
         "config/controllers.yaml": controllers,
