@@ -25,6 +25,8 @@ from rbd_dynamics.model.tip import tip_of
 from rbd_dynamics.robot import Robot
 
 TEMPLATES = Path(__file__).parent / "templates"
+#: of all controllers, in the file of each
+_COMMON_PARAMETERS = TEMPLATES / "parts/common_parameters.yaml"
 #: what the templates use; with friction
 _KERNELS = (
     FEEDFORWARD, "inverse_dynamics", "mass_matrix", "coriolis", "gravity", "friction", "kinetic_energy",
@@ -44,14 +46,14 @@ def export_ros2_control(
 ) -> list[str]:
     """Write a package for ros2_control, in C++17 around the robot's kernels; returns the files' names.
 
-    It has the chainable controller `FeedforwardController`, the hardware `DynamicsSystem`, which is the robot by its
-    own dynamics, a plugin for inverse_dynamics_solver, parameters with gains, a description, a launch file and tests
-    (docs/export.md).
+    It has the chainable controllers `FeedforwardController` and `CartesianImpedanceController`, the hardware
+    `DynamicsSystem`, which is the robot by its own dynamics, a plugin for inverse_dynamics_solver, parameters with
+    gains, a description, a launch file and tests (docs/export.md).
 
     Parameters:
         output: a folder that is not there yet, or empty.
         name: of the package; default: the folder's.
-        tip: the frame that can touch the simulated floor; default: the last link that moves.
+        tip: the frame that the tool is on, and that can touch the simulated floor; default: the last link that moves.
         rate: of the controller manager, Hz, for which the gains are.
         progress: called with a line before each step that takes long.
 
@@ -87,11 +89,12 @@ def export_ros2_control(
         "THE_VERSION": __version__,
         "THE_ORIGIN": escape(exported.origin),
         "THE_RATE": str(rate),
+        "THE_COMMON_PARAMETERS": _COMMON_PARAMETERS.read_text(encoding="utf-8").rstrip(),
     }
     files: dict[str, str | bytes] = {
         _place(path.relative_to(TEMPLATES), prefix): _filled(path.read_text(encoding="utf-8"), words)
         for path in sorted(TEMPLATES.rglob("*"))
-        if path.is_file()
+        if path.is_file() and path != _COMMON_PARAMETERS
     }
     files |= {
         f"include/{prefix}/{prefix}.h": header(exported),

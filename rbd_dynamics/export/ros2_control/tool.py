@@ -63,7 +63,7 @@ class Tool:
     """
 
     def __init__(self, robot: Robot, frame: str) -> None:
-        self._robot = robot
+        self._robot, self._frame = robot, frame
         self._check = stability.StiffnessCheck(CartesianController(robot, frame))
 
     def gains(self, timing: Timing) -> ToolGains:
@@ -94,6 +94,7 @@ class Tool:
                 f"constexpr double room_upper[nv] = {exported.row(room.upper)};",
                 "// the largest inertia of each joint that is met at random postures, kg m^2 or kg",
                 f"constexpr double most_inertia[nv] = {exported.row(largest_inertias(self._robot))};",
+                f"constexpr const char * tool_frame = {literal(self._frame)};  // that the tool is on",
                 "// postures where a stiffness is most likely to be unstable, and the joint that limits it there",
                 f"constexpr std::size_t delicate_postures = {len(postures)};",
                 f"constexpr double delicate_posture[{len(postures)}][nv] = {{{_rows(exported, postures)}}};",

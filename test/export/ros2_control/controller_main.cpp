@@ -63,7 +63,7 @@ int main()
   if (controller->on_configure({}) != CallbackReturn::SUCCESS) return 2;
   auto references = controller->export_reference_interfaces();
   if (references.size() != 4 * arm::nv) return 3;
-  const std::string name = std::string("feedforward_controller/") + arm_joint_names[0] + "/position";
+  const std::string name = std::string("controller/") + arm_joint_names[0] + "/position";
   if (references[0]->get_name() != name) return 4;
 
   std::vector<hardware_interface::LoanedCommandInterface> command;
@@ -83,7 +83,7 @@ int main()
 
   // from the topic
   const auto node = controller->get_node();
-  const auto subscription = std::static_pointer_cast<rclcpp::Subscription<JointTrajectory>>(node->subscription);
+  const auto subscription = std::static_pointer_cast<rclcpp::Subscription<JointTrajectory>>(node->subscriptions.at("~/reference"));
   auto message = std::make_shared<JointTrajectory>();
   message->points.resize(1);
   for (std::size_t i = arm::nv; i-- > 0;) {  // in another order
@@ -173,7 +173,7 @@ int main()
   if (controller->on_configure({}) != CallbackReturn::SUCCESS) return 16;
   if (controller->on_activate({}) != CallbackReturn::SUCCESS) return 17;
   step(*controller, "begins");
-  std::static_pointer_cast<rclcpp::Subscription<JointTrajectory>>(node->subscription)->callback(message);
+  std::static_pointer_cast<rclcpp::Subscription<JointTrajectory>>(node->subscriptions.at("~/reference"))->callback(message);
   step(*controller, "limited");
   return controller->on_cleanup({}) == CallbackReturn::SUCCESS ? 0 : 18;
 }

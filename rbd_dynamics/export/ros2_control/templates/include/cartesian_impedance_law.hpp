@@ -188,8 +188,8 @@ public:
     const auto status = law_.step(q, v, inputs(), elapsed, load_.inertia());
     if (status != Status::ok) return status;
     const CartesianSettings & settings = law_.settings;
-    rates_.follow(
-      law_.output().tau, law_.is_in_haste() ? settings.urgent_rates : settings.effort_rates, is_first_ ? 0.0 : period);
+    const Vector & rates = law_.is_in_haste() ? settings.urgent_rates : settings.effort_rates;
+    rates_.follow(law_.output().tau, rates, std::max(period, 0.0), true);
     is_first_ = false;
     return Status::ok;
   }

@@ -80,8 +80,8 @@ protected:
   virtual void unsubscribe() = 0;
 
   // --- the law at work: nothing is allocated, nothing locked
-  // From here on the robot is held where it is; what came before is of another time.
-  virtual void start() = 0;
+  // From here on the robot is held where it is; what came before is of another time. False where that cannot be.
+  virtual bool start() = 0;
   virtual void carry(const Inertia & inertia, double transition) = 0;
   // No reference is known any more: a controller in front came or went.
   virtual void forget() = 0;

@@ -35,7 +35,7 @@ protected:
 
   controller_interface::return_type update_reference_from_subscribers(
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
-  void start() override;
+  bool start() override;
   void carry(const Inertia & inertia, double transition) override { law_.carry(inertia, transition); }
   void forget() override { reference_ = Reference::none(); }
   void follow(const std::vector<double> & references) override;

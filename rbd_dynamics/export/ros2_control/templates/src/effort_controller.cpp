@@ -198,7 +198,10 @@ CallbackReturn EffortController::on_activate(const rclcpp_lifecycle::State &)
   }
   forget_references();
   longest_ = 0.0;
-  start();
+  if (!start()) {
+    RCLCPP_ERROR(get_node()->get_logger(), "the robot cannot be held where it is");
+    return CallbackReturn::ERROR;
+  }
   is_active_ = true;
   return CallbackReturn::SUCCESS;
 }

@@ -92,12 +92,13 @@ void FeedforwardController::subscribe()
 
 void FeedforwardController::unsubscribe() { subscription_.reset(); }
 
-void FeedforwardController::start()
+bool FeedforwardController::start()
 {
   Reference old{};
   (void)received_.take(old);
   since_ = std::numeric_limits<double>::infinity();
   law_.start(q_);
+  return true;
 }
 
 void FeedforwardController::follow(const std::vector<double> & references)
