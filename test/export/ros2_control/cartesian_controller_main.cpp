@@ -5,6 +5,7 @@
 
 #include "arm/cartesian_impedance_controller.hpp"
 #include "rclcpp/logging.hpp"
+#include "watched.hpp"
 
 using arm::Placed;
 using controller_interface::CallbackReturn;
@@ -91,7 +92,8 @@ int main()
   if (controller->on_activate({}) != CallbackReturn::SUCCESS || !law.start(q)) return 9;
   const auto steps = [&](int count) {
     for (int k = 0; k < count; ++k) {
-      if (controller->update(rclcpp::Time(), rclcpp::Duration(0.001)) != return_type::OK) std::exit(10);
+      if (cycle([&] { return controller->update(rclcpp::Time(), rclcpp::Duration(0.001)); }) != return_type::OK)
+        std::exit(10);
       if (law.step(q, v, 0.001) != arm::Status::ok) std::exit(11);
       for (std::size_t i = 0; i < arm::nv; ++i) {
         if (commands[i] != law.efforts()[i]) std::exit(12);
@@ -181,5 +183,8 @@ int main()
   if (commands[0] != before) return 20;
   if (controller->on_deactivate({}) != CallbackReturn::SUCCESS) return 21;
   std::printf("deactivated: %s\n", told(*controller).c_str());
+  std::printf("found:");
+  print_found();
+  std::printf("\n");
   return controller->on_cleanup({}) == CallbackReturn::SUCCESS ? 0 : 22;
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "arm/feedforward_controller.hpp"
+#include "watched.hpp"
 
 using controller_interface::CallbackReturn;
 using controller_interface::return_type;
@@ -17,7 +18,8 @@ static std::optional<double> states[2 * arm::nv];
 
 static void step(controller_interface::ChainableControllerInterface & controller, const char * what)
 {
-  const bool well = controller.update(rclcpp::Time(), rclcpp::Duration(0.001)) == return_type::OK;
+  const bool well =
+    cycle([&] { return controller.update(rclcpp::Time(), rclcpp::Duration(0.001)); }) == return_type::OK;
   std::printf("%s %d", what, well ? 1 : 0);
   for (const double command : commands) std::printf(" %.17g", command);
   std::printf("\n");
@@ -175,5 +177,8 @@ int main()
   step(*controller, "begins");
   std::static_pointer_cast<rclcpp::Subscription<JointTrajectory>>(node->subscriptions.at("~/reference"))->callback(message);
   step(*controller, "limited");
+  std::printf("found");
+  print_found();
+  std::printf("\n");
   return controller->on_cleanup({}) == CallbackReturn::SUCCESS ? 0 : 18;
 }

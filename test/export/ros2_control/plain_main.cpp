@@ -154,6 +154,16 @@ int main()
         simulated = std::min(simulated, std::chrono::duration<double, std::micro>(end - middle).count() / 50);
       }
       std::printf(" %g %g", best, simulated);
+    } else if (command == "faults") {  // of pages, in so many cycles
+      const int count = static_cast<int>(next());
+      read(q);
+      arm::Reference reference = arm::Reference::none();
+      reference.position = q;
+      const bool locked = lock_memory();
+      if (!locked) (void)law.step(q, v, reference, 1e-3), (void)robot.step(efforts, 1e-3);
+      const long before = page_faults();
+      for (int k = 0; k < count; ++k) (void)law.step(q, v, reference, 1e-3), (void)robot.step(efforts, 1e-3);
+      std::printf(" %d %ld", locked, page_faults() - before);
     } else if (command == "found") {
       print_found();
     } else {

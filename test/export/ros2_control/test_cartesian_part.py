@@ -270,18 +270,14 @@ def test_the_stiffest_that_the_library_calls_stable_is_stable_and_more_is_refuse
     timing, gains = Timing(1e-3, 6e-3, 30.0), CartesianGains()
     along, about = check.usual(gains, timing)
     share = check.largest(np.diag([10.0 * about] * 3 + [along] * 3), gains, timing)
-    answers = arm.talk(
-        *configured(arm, stiffness=[along], rotational_stiffness=[about]),
-        ("unstable", timing),
-        *configured(arm, stiffness=[along], rotational_stiffness=[10.0 * about]),
-        ("unstable", timing),
-    )
-    verdicts = [answer for answer in answers if not answer or answer[0] == "stiffness"]
-    verdicts = [" ".join(answer) for answer in verdicts if answer or True][-1:]
-    assert "are unstable at 1000" in verdicts[0]
-    assert f"{share:f} times of it would be stable" in verdicts[0]
-    assert check.lightest in verdicts[0]
-    assert answers[6] == []
+    fits = [*configured(arm, stiffness=[along], rotational_stiffness=[about]), ("unstable", timing)]
+    more = [*configured(arm, stiffness=[along], rotational_stiffness=[10.0 * about]), ("unstable", timing)]
+    answers = arm.talk(*fits, *more)
+    assert answers[len(fits) - 1] == []
+    refused = " ".join(answers[-1])
+    assert "are unstable at 1000" in refused
+    assert f"{share:f} times of it would be stable" in refused
+    assert check.lightest in refused
 
 
 # --- on the simulated robot ------------------------------------------------------------------------
@@ -332,38 +328,42 @@ def test_it_goes_to_a_pose_and_moves_with_a_twist(arm):
     np.testing.assert_allclose(turned, exp_so3(twist[:3]), atol=5e-2)
 
 
-def test_a_target_out_of_reach_is_given_up_with_the_reason(arm):
+@pytest.mark.parametrize("limits", [[0.0], [1.0, 1.0, 1.0, 0.5, 0.5, 0.5]], ids=["at any speed", "usual"])
+def test_a_target_out_of_reach_is_given_up_with_the_reason(arm, limits):
     pose = rbd.Robot(arm.model).pose(arm.start, arm.frame)
     for direction in ([1.0, 0.2, 0.3], [-0.2, 0.9, -0.1], [0.1, -0.3, 1.0]):
         goal = pose.copy()
         goal[:3, 3] += 2.0 * np.array(direction) / np.linalg.norm(direction)
-        lines = [*usual(arm, velocity_limits=[0.0]), ("at", arm.start), goto(goal), ("run", 8000), ("run", 1000)]
-        answers = arm.talk(*lines)
+        lines = usual(arm, velocity_limits=limits, path_tolerance=[0.0])
+        answers = arm.talk(*lines, ("at", arm.start), goto(goal), ("run", 12000), ("run", 2000))
         fastest, strongest, mode, stopped, joint, tool = ran(answers[-2], arm.model.nv)
         print(f"{fastest:.0%} of a velocity limit; stopped by {stopped}, joint {joint}")
         assert mode == HOLD
         assert stopped == (AT_LIMIT if joint < arm.model.nv else SINGULAR)
         assert fastest < 1.0 and strongest <= 1.0
-        still, _, mode, _, _, after = ran(answers[-1], arm.model.nv)
-        assert mode == HOLD and still < 0.02
-        np.testing.assert_allclose(after, tool, atol=2e-3)
+        slow, _, mode, _, _, after = ran(answers[-1], arm.model.nv)
+        assert mode == HOLD and slow < 0.1, "joints go on to their posture, as far as the tool leaves them free"
+        np.testing.assert_allclose(after, tool, atol=1e-2)
 
 
 def test_no_joint_is_faster_than_its_limit_through_singular_postures(arm):
-    """The tool turns through where the axes of the wrist are in line, and passes above the shoulder."""
-    robot = rbd.Robot(arm.model)
+    """The tool turns to where the wrist's axes are in line and beyond, and is to go across the robot's own axis."""
+    robot, nv = rbd.Robot(arm.model), arm.model.nv
     through = arm.start.copy()
-    wrist = 4 if arm.model.nv == 6 else 5
-    through[wrist] = -through[wrist] if arm.model.nv == 6 else 0.2
-    above = robot.pose(arm.start, arm.frame)
-    above[:2, 3] = -above[:2, 3]
-    for goal in (robot.pose(through, arm.frame), above):
-        lines = [*usual(arm, velocity_limits=[0.0]), ("at", arm.start), goto(goal), ("run", 8000)]
-        fastest, strongest, mode, stopped, joint, tool = ran(arm.talk(*lines)[-1], arm.model.nv)
+    wrist = 4 if nv == 6 else 5
+    through[wrist] = -through[wrist] if nv == 6 else 0.2
+    across = robot.pose(arm.start, arm.frame)
+    across[:2, 3] = -across[:2, 3]
+    for goal in (robot.pose(through, arm.frame), across):
+        lines = [*usual(arm, velocity_limits=[0.0]), ("at", arm.start), goto(goal), ("run", 8000), ("run", 500)]
+        answers = arm.talk(*lines)
+        fastest, strongest, mode, stopped, joint, tool = ran(answers[-2], nv)
         left = np.linalg.norm(tool[9:] - goal[:3, 3])
-        print(f"{fastest:.0%} of a velocity limit; {mode}, stopped {stopped} by {joint}, {1e3 * left:.3g} mm left")
+        print(f"{fastest:.0%} of a velocity limit; mode {mode}, stopped {stopped} by {joint}, {1e3 * left:.3g} mm left")
         assert fastest < 1.0 and strongest <= 1.0
-        assert stopped in (NO, AT_LIMIT, SINGULAR, OFF_PATH)
+        assert mode == HOLD
+        assert stopped != NO or left < 1e-3, "it is there, or it is said why not"
+        np.testing.assert_allclose(ran(answers[-1], nv)[-1], tool, atol=2e-3)
 
 
 def test_a_tool_that_is_pushed_away_is_held_where_it_is_then(arm):

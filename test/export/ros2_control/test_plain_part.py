@@ -186,7 +186,7 @@ def test_the_check_of_stability_is_the_library_s(model, talk, computed):
     assert min(expected) < 0.0 < max(expected)
 
 
-def test_cycles_neither_allocate_nor_lock_and_take_microseconds(model, talk):
+def test_cycles_neither_allocate_nor_lock_nor_fault_pages_in_and_take_microseconds(model, talk):
     q = model.random(np.random.default_rng(13))
     zero = np.zeros(7)
     answers = talk(
@@ -196,10 +196,14 @@ def test_cycles_neither_allocate_nor_lock_and_take_microseconds(model, talk):
         *[step(q, zero, position=q + 0.01) for _ in range(3)],
         ("floor", 5.0, 1e4, 1e2, 0.3),
         ("simulate", q, zero, zero, 1e-4, 1e-3),
+        ("faults", 1000, q),
         ("time", q),
         ("mailbox",),
         ("found",),
     )
+    locked, faults = map(int, answers[-4])
+    print(f"memory {'is' if locked else 'could not be'} locked")
+    assert faults == 0, "page faults in cycles"
     cycle, simulated = map(float, answers[-3])
     print(f"a cycle of the law: {cycle:.2f} us; a cycle of the simulated robot: {simulated:.1f} us")
     assert cycle < 5.0

@@ -127,7 +127,8 @@ def test_the_controller_commands_what_the_law_says(package, release):
     wanted = expected["follows"]
     expected["limited"] = np.clip(wanted, expected["begins"] - reach, expected["begins"] + reach)
     assert (expected["limited"] != wanted).any()
-    assert set(found) == {"refused", *expected, "refuses", "unread", "ends"}
+    assert set(found) == {"refused", *expected, "refuses", "unread", "ends", "found"}
+    assert found["found"][0] == 0.0 < found["found"][1], "allocations or locks in a cycle"
     assert np.array_equal(found["refused"], [1])
     for name, own in expected.items():
         np.testing.assert_allclose(found[name], [1, *own], rtol=1e-12, atol=1e-12, err_msg=name)
@@ -149,6 +150,8 @@ def test_the_cartesian_controller_commands_what_its_law_says(package, release):
     held = law.step(q, np.zeros(3), law.chart(q), posture=q).tau  # with what keeps joints from their limits
     np.testing.assert_allclose(numbers(f"first {told.pop('first')}"), held, rtol=1e-12, atol=1e-12)
     assert "would be stable. Joint" in told.pop("unstable")
+    counted = numbers(f"found {told.pop('found')}")
+    assert counted[0] == 0.0 < counted[1], "allocations or locks in a cycle"
     assert told == {
         "holds": "holding",
         "goes": "on its way to a pose",

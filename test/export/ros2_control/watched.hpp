@@ -48,7 +48,7 @@ extern "C" int pthread_mutex_lock(pthread_mutex_t * mutex)
   return 0;
 }
 
-static double next()
+[[maybe_unused]] static double next()
 {
   std::string word;
   std::cin >> word;
@@ -56,13 +56,13 @@ static double next()
 }
 
 template <std::size_t N>
-static void read(std::array<double, N> & out)
+[[maybe_unused]] static void read(std::array<double, N> & out)
 {
   for (double & one : out) one = next();
 }
 
 template <std::size_t N>
-static void print(const std::array<double, N> & values)
+[[maybe_unused]] static void print(const std::array<double, N> & values)
 {
   for (const double value : values) std::printf(" %.17g", value);
 }
@@ -78,14 +78,14 @@ static auto cycle(Call && call)
 }
 
 // Whether all memory is locked from here on, the stack as far as it may be used; a limit may forbid that.
-static bool lock_memory()
+[[maybe_unused]] static bool lock_memory()
 {
   volatile char stack[256 * 1024];
   for (std::size_t k = 0; k < sizeof(stack); k += 1024) stack[k] = 0;
   return mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
 }
 
-static long page_faults()
+[[maybe_unused]] static long page_faults()
 {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
