@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.cartesian.controller import CartesianController, CartesianOutput, Compliance, Tuning
+from rbd_dynamics.control.cartesian.controller import CartesianController, Compliance, Tuning
 from rbd_dynamics.control.cartesian.gains import STIFFNESS
+from rbd_dynamics.control.cartesian.kernel import CartesianOutput
 from rbd_dynamics.control.cartesian.motion import CartesianMotion
 from rbd_dynamics.control.cartesian.pose_chart import TOOL_ROWS, PoseChart
 from rbd_dynamics.control.cartesian.reachable import FAR, LONGEST_STEP, STALL_TIME, STALLED, ReachableReference

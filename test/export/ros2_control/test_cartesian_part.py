@@ -13,8 +13,8 @@ from helpers.checks.asked_programs import Answers, asked_program
 from helpers.checks.exported import needs
 
 import rbd_dynamics as rbd
-from rbd_dynamics.control import CartesianController
-from rbd_dynamics.control.cartesian.controller import CartesianOutput, Compliance
+from rbd_dynamics.control import CartesianController, CartesianOutput
+from rbd_dynamics.control.cartesian.controller import Compliance
 from rbd_dynamics.control.cartesian.gains import CartesianGains
 from rbd_dynamics.control.cartesian.pose_follower import Limits3, Moving, driven, towards
 from rbd_dynamics.control.cartesian.stability import StiffnessCheck, ToolLoop
@@ -291,7 +291,7 @@ def ran(answer, nv):
 
 def usual(arm, **given):
     rates = np.minimum(10.0 * arm.efforts, 1000.0)
-    return configured(arm, rates=rates, terms=(1, 1, 1, 1, 1), reaction_time=0.02, **given)
+    return configured(arm, rates=rates, reaction_time=0.02, **given)
 
 
 def test_it_holds_from_the_first_effort_on(arm):

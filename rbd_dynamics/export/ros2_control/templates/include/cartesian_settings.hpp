@@ -107,6 +107,20 @@ inline double least_of(const Six & six, std::size_t from) { return std::min({six
 
 }  // namespace detail
 
+// From a state to the effort that answers it, s: as late as states, commands and actuators make it, and as long as
+// efforts take to change by a share of their limits; at least what is given. Behind efforts that change slowly a joint
+// is braked earlier.
+inline double reaction_time_of(double given, double late, const Vector & effort_limits, const Vector & effort_rates)
+{
+  constexpr double share = 0.1;
+  double slow = 0.0;
+  for (std::size_t i = 0; i < nv; ++i) {
+    const bool takes_time = std::isfinite(effort_limits[i]) && std::isfinite(effort_rates[i]) && effort_rates[i] > 0.0;
+    if (takes_time) slow = std::max(slow, share * effort_limits[i] / effort_rates[i]);
+  }
+  return std::max(given, late + slow);
+}
+
 // Everything but the model's terms and the limits of efforts, which are to be there already. Returns what is wrong.
 inline std::string settings_of(const CartesianWishes & given, CartesianSettings & out)
 {

@@ -78,10 +78,11 @@ std::string CartesianImpedanceController::configure()
   wishes.workspace_lower = p.workspace_lower;
   wishes.workspace_upper = p.workspace_upper;
   wishes.path_tolerance = p.path_tolerance;
-  wishes.reaction_time = std::max(p.reaction_time, timing_.period + timing_.delay + lag);
-  std::string wrong = settings_of(wishes, settings_);
-  if (wrong.empty())
-    wrong = effort_bounds(p.effort_limits, p.effort_rates, settings_.effort_limits, settings_.effort_rates);
+  std::string wrong =
+    effort_bounds(p.effort_limits, p.effort_rates, settings_.effort_limits, settings_.effort_rates);
+  wishes.reaction_time = reaction_time_of(
+    p.reaction_time, timing_.period + timing_.delay + lag, settings_.effort_limits, settings_.effort_rates);
+  if (wrong.empty()) wrong = settings_of(wishes, settings_);
   if (!wrong.empty()) return wrong;
   settings_.urgent_rates = settings_.effort_rates;
   if (p.effort_rates.empty()) settings_.urgent_rates.fill(usual_rate);
