@@ -28,7 +28,7 @@ UNSEEN = 4  # steps from when contact is lost to when the push falls
 LONGEST = 200  # steps
 HALVINGS = 7
 SINGULAR = 1e-7  # of the largest mobility
-LOST = 0.08  # s: a lost contact goes no farther than `normal_speed` does in that time
+LOST = 0.072  # s: a lost contact goes no farther than `normal_speed` does in that time
 THROWN = 0.5  # of a joint's velocity limit: what friction that lets go may make of it
 KEPT = 0.98  # of how much friction holds is kept from one look to the next: it comes and goes
 

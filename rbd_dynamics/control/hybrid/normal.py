@@ -46,7 +46,7 @@ class NormalOptions:
 
 
 PERIOD = 0.02  # s between two turns of the task frame
-AVERAGED = 0.02  # s: a tool that trembles where friction holds it does not move
+AVERAGED = 0.1  # s: a tool that trembles, to the side or into what is soft, moves on as it does on average
 ALONG = 0.6  # share of the velocity that may be along the normal: a tool that bounces tells nothing
 
 
@@ -132,16 +132,18 @@ class NormalEstimator:
             before, now = (self._normal_at(self._placement, where) for where in (self._last, point))
             angle = _angle(before, now)
             if angle > 0.0:
-                self._felt = _rotation(np.cross(before, now), angle) @ self._felt
+                turn = _rotation(np.cross(before, now), angle)
+                self._felt, self._way = turn @ self._felt, turn @ self._way
         self._last = point
 
     def _learn(self, velocity: Array, force: Array, dt: float) -> None:
         options, speed = self.options, float(np.linalg.norm(velocity))
         self._way += min(1.0, dt / AVERAGED) * (velocity - self._way)
-        if min(speed, float(np.linalg.norm(self._way))) < options.least_speed:
+        way = float(np.linalg.norm(self._way))
+        if min(speed, way) < options.least_speed:
             return
         assert self._last is not None
-        along = velocity / speed
+        along = self._way / way
         if abs(float(along @ self._normal_at(self._placement, self._last))) > ALONG:
             return
         across = force - (force @ along) * along
@@ -159,7 +161,9 @@ class NormalEstimator:
         options, now = self.options, self._normal_at(self._placement, point)
         given = self._normal_at(self.given, point)
         wanted = _within(self._felt / np.linalg.norm(self._felt), given, options.largest_tilt)
-        angle = min(_angle(now, wanted), options.rate * dt)
+        # the nearer, the slower: steps at the full rate to and fro would shake the tool, and that what is felt
+        angle = _angle(now, wanted) * min(1.0, dt / max(options.smoothing, dt))
+        angle = min(angle, options.rate * dt)
         self.normal = now
         if angle < 1e-5:
             return False
