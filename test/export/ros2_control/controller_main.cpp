@@ -100,9 +100,13 @@ int main()
   auto wrong = std::make_shared<JointTrajectory>(*message);
   wrong->points[0].positions[0] = NAN;
   subscription->callback(wrong);
+  wrong->points[0] = message->points[0];
+  wrong->points[0].velocities.pop_back();
+  subscription->callback(wrong);
   step(*controller, "ignores");
   for (int i = 0; i < 100; ++i) (void)controller->update(rclcpp::Time(), rclcpp::Duration(0.001));
   step(*controller, "stale");
+  if (told(*controller) != "holding") return 23;
 
   // from a controller in front
   controller->set_chained_mode(true);

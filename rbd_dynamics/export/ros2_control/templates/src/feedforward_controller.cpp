@@ -120,10 +120,7 @@ return_type FeedforwardController::update_reference_from_subscribers(
 {
   since_ += period.seconds();
   if (received_.take(reference_)) since_ = 0.0;
-  if (since_ > parameters_.reference_timeout) {
-    reference_.velocity = reference_.acceleration = filled(0.0);
-    reference_.effort = filled(nothing);
-  }
+  if (since_ > parameters_.reference_timeout) reference_ = Reference::none();  // the law holds what it wanted last
   return return_type::OK;
 }
 
@@ -149,6 +146,13 @@ void FeedforwardController::receive(const JointTrajectory & message)
     return;
   }
   const auto & point = message.points[0];
+  for (const auto * each : {&point.velocities, &point.accelerations, &point.effort}) {
+    if (!each->empty() && each->size() != names.size()) {
+      RCLCPP_WARN(
+        logger, "reference ignored: velocities, accelerations and effort have a number for each of its joints, or none");
+      return;
+    }
+  }
   Reference given = Reference::none();
   for (std::size_t i = 0; i < nv; ++i) {
     const auto place =
@@ -158,9 +162,9 @@ void FeedforwardController::receive(const JointTrajectory & message)
       return;
     }
     given.position[i] = point.positions[place];
-    given.velocity[i] = place < point.velocities.size() ? point.velocities[place] : 0.0;
-    given.acceleration[i] = place < point.accelerations.size() ? point.accelerations[place] : 0.0;
-    given.effort[i] = place < point.effort.size() ? point.effort[place] : 0.0;
+    given.velocity[i] = point.velocities.empty() ? 0.0 : point.velocities[place];
+    given.acceleration[i] = point.accelerations.empty() ? 0.0 : point.accelerations[place];
+    given.effort[i] = point.effort.empty() ? 0.0 : point.effort[place];
     if (!std::isfinite(given.position[i] + given.velocity[i] + given.acceleration[i] + given.effort[i])) {
       RCLCPP_WARN(logger, "reference ignored: joint %s is not finite", robot_package_joint_names[i]);
       return;
