@@ -333,12 +333,12 @@ def _add_export(commands: Any) -> None:
         help="what names in C begin with; default: the robot's name; with --ros2-control the package's, by default "
         "the folder's")  # fmt: skip
     add("--ros2-control", action="store_true",
-        help="a package for ros2_control around them: a chainable controller with the feedforward law, the robot by "
-        "its own dynamics as hardware, parameters with gains, tests")  # fmt: skip
+        help="a package for ros2_control around them: chainable controllers with the feedforward law and for a "
+        "compliant tool, the robot by its own dynamics as hardware, parameters with gains, tests")  # fmt: skip
     add(
         "--tip",
         metavar="FRAME",
-        help="frame that touches the floor of that hardware; default: the last link that moves",
+        help="frame of the tool, which touches the floor of that hardware; default: the last link that moves",
     )
     add("--rate", metavar="HZ", type=int, help="of the controller manager; default: 1000")
     add("--json", action="store_true", help="print JSON in place of a list")

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from rbd_dynamics.common.on_demand import on_demand
 
 if TYPE_CHECKING:
-    from rbd_dynamics.control.cartesian.controller import CartesianController, CartesianOutput, Compliance
+    from rbd_dynamics.control.cartesian.controller import CartesianController, Compliance
     from rbd_dynamics.control.cartesian.gains import CartesianGains
+    from rbd_dynamics.control.cartesian.kernel import CartesianOutput
     from rbd_dynamics.control.cartesian.motion import CartesianMotion
     from rbd_dynamics.control.cartesian.pose_chart import PoseChart
     from rbd_dynamics.control.contact.detector import ContactDetector

@@ -11,9 +11,10 @@ from rbd_dynamics.export.cpp_header import cpp_header
 from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.folder import check_free, write_folder
 from rbd_dynamics.export.header import header
+from rbd_dynamics.export.laws import FEEDFORWARD
 from rbd_dynamics.export.names import prefix_of
 from rbd_dynamics.export.package_files import cmake_lists, package_xml, read_me
-from rbd_dynamics.export.selection import FEEDFORWARD, USUAL, selected
+from rbd_dynamics.export.selection import USUAL, selected
 from rbd_dynamics.export.self_test import self_test
 from rbd_dynamics.export.source import source
 from rbd_dynamics.export.targets import TARGETS, check_targets

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.compiler.program import Argument, Function, Program, Signature, trace
-from rbd_dynamics.control.feedforward import feedforward_law
+from rbd_dynamics.export.laws import FEEDFORWARD, LAWS
 from rbd_dynamics.export.names import identifier
 from rbd_dynamics.kernels.catalog import CATALOG
 from rbd_dynamics.kernels.specialise import specialise
@@ -16,10 +16,11 @@ from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import Transform, wrench_to_parent
 
-FEEDFORWARD = "feedforward"
 #: steps of a simulation and directional derivatives are parts of this package's own loops
 _PARTS = {"free_base_step", "time_step"}
 KERNELS = (*(name for name in CATALOG if name not in _PARTS and not name.endswith("_along")), FEEDFORWARD)
+#: with what this package's own controllers are made of, in double precision
+OF_CONTROLLERS = tuple(dict.fromkeys((*KERNELS, *LAWS)))
 #: without a choice: what a controller needs
 USUAL = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity", FEEDFORWARD)
 #: what the headers' own functions are made of
@@ -36,11 +37,11 @@ class Selected(NamedTuple):
     program: Program
 
 
-def selected(robot: Robot, names: Sequence[str]) -> list[Selected]:
+def selected(robot: Robot, names: Sequence[str], known: Sequence[str] = KERNELS) -> list[Selected]:
     """The kernels of these names, and what the header needs beside them. Raises ValueError, KeyError for a frame."""
     found: list[Selected] = []
     for name in dict.fromkeys(names):
-        signature, function = _law(robot, name)
+        signature, function = _law(robot, name, known)
         found.append(Selected(name, identifier(name), signature, function, trace(function, signature)))
     by_identifier: dict[str, str] = {}
     for each in found:
@@ -53,20 +54,19 @@ def selected(robot: Robot, names: Sequence[str]) -> list[Selected]:
     return [*found, *(Selected(name, name, made, function, trace(function, made)) for name, made, function in helpers)]
 
 
-def _law(robot: Robot, name: str) -> tuple[Signature, Function]:
-    if name == FEEDFORWARD:
-        return feedforward_law(robot)
+def _law(robot: Robot, name: str, known: Sequence[str]) -> tuple[Signature, Function]:
     base, _, frame = name.partition(":")
-    plain = base if base in CATALOG else base.removesuffix("_f_ext")
-    if plain not in KERNELS or (plain != base and not CATALOG[plain].wrenches):
-        raise ValueError(unknown("kernel", name, KERNELS))
-    if CATALOG[plain].of == "frame":
+    plain = base if base in CATALOG or base in LAWS else base.removesuffix("_f_ext")
+    if plain not in known or (plain != base and (plain in LAWS or not CATALOG[plain].wrenches)):
+        raise ValueError(unknown("kernel", name, known))
+    of = LAWS[plain].of if plain in LAWS else CATALOG[plain].of
+    if of == "frame":
         if not frame:
             raise ValueError(f"kernel {name!r} is of a frame: {name}:FRAME")
         robot.model.frame(frame)
     elif frame:
         raise ValueError(f"kernel {base!r} is not of a frame: {base} without :{frame}")
-    return specialise(robot.model, name, friction=robot.friction)
+    return LAWS[plain].kernel(robot, frame) if plain in LAWS else specialise(robot.model, name, friction=robot.friction)
 
 
 def _inertia_of_load(mass: Sequence[float], com: Sequence[float], rotational: Sequence[float], place: Sequence[float]):  # type: ignore[no-untyped-def]

@@ -12,6 +12,7 @@ from rbd_dynamics.compiler.backends import FunctionKernel
 from rbd_dynamics.compiler.precision import DOUBLE
 from rbd_dynamics.compiler.program import Argument
 from rbd_dynamics.export.exported import Exported
+from rbd_dynamics.export.laws import LAWS, Samples
 from rbd_dynamics.export.names import literal
 from rbd_dynamics.export.selection import Selected
 
@@ -85,7 +86,8 @@ int main(void)
 
 def _test(robot: Exported, kernel: Selected, rng: np.random.Generator) -> str:
     signature, real = kernel.signature, robot.real
-    inputs = [_random(robot, argument, rng) for argument in signature.inputs]
+    own = _of_law(robot, kernel, rng)
+    inputs = [_random(robot, argument, rng, own) for argument in signature.inputs]
     outputs = [np.empty((SAMPLES, *argument.shape)) for argument in signature.outputs]
     plain = FunctionKernel(kernel.function, signature)
     for sample in range(SAMPLES):
@@ -130,9 +132,19 @@ def _table(robot: Exported, name: str, kind: str, argument: Argument, array: Arr
     return [f"    static const {kind} {name}[SAMPLES][{size}] = {{", *(f"        {text}," for text in texts), "    };"]
 
 
-def _random(robot: Exported, argument: Argument, rng: np.random.Generator) -> Array:
+def _of_law(robot: Exported, kernel: Selected, rng: np.random.Generator) -> Sequence[Samples]:
+    """What a law's own samples have, by the names of inputs; of other kernels nothing."""
+    base, _, frame = kernel.name.partition(":")
+    law = LAWS.get(base)
+    return [law.samples(robot.robot, frame, rng) if law else {} for _ in range(SAMPLES)]
+
+
+def _random(robot: Exported, argument: Argument, rng: np.random.Generator, own: Sequence[Samples]) -> Array:
     """Samples of an input (SAMPLES, ...), rounded to the precision of the kernels."""
-    samples = [_sample(robot, argument, rng, number) for number in range(SAMPLES)]
+    samples = [
+        given[argument.name].reshape(argument.shape) if argument.name in given else _sample(robot, argument, rng, k)
+        for k, given in enumerate(own)
+    ]
     array = np.array(samples, dtype=float).reshape(SAMPLES, *argument.shape)
     return array if robot.precision is DOUBLE else array.astype(np.float32).astype(float)
 

@@ -11,17 +11,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.control.cartesian.gains import CartesianGains, GainNumbers, stiffness_matrix
-from rbd_dynamics.control.cartesian.law import LAWS, CartesianLaw, Law
+from rbd_dynamics.control.cartesian.kernel import CartesianOutput, cartesian_kernel, output_sizes
+from rbd_dynamics.control.cartesian.law import LAWS, Law
 from rbd_dynamics.control.cartesian.pose_chart import PoseChart
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
 from rbd_dynamics.control.motion.joint_room import PositionLimits, largest_inertias, usable_speeds
 from rbd_dynamics.control.safety.foresight import RecentVelocities
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION, checked_terms
-from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
-from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -29,37 +27,6 @@ Carrier = Literal["root", "tool", "wanted"]
 CARRIERS = ("root", "tool", "wanted")
 HASTE = 0.7  # share of a velocity limit, more than a motion takes: a joint that will have it soon is in haste
 LIMIT_SHARE = 0.3  # of a joint's effort limit, that keeps it from its limit of position
-
-
-class CartesianOutput(NamedTuple):
-    """What one step found; the same two sets of arrays in turn. Six numbers have the angular part first.
-
-    tau (nv): the command. wanted (nv): the same without effort limits. theta, rate (6): the measured chart coordinates
-    and their rates. pose (12): rotation matrix and place of the tool in the root frame. twist (6): of its point, root
-    axes. error, slip (6): rotation vector and way to where it is wanted, and what its twist lacks, in the axes of
-    stiffness. wrench (6): what the tool presses with, root axes, without the model's part. stiffness (6, 6): that was
-    used. tank: energy left, J. manipulability: sqrt(det(J J^T)). energy: of the spring, J. power: dissipated, W.
-    braking: how much joints, or the whole robot, are kept from going faster, 0 to 1. outside, driven (nv): what
-    accelerates joints beside the command, as far as it has been seen, and by the command, rad/s^2 or m/s^2.
-    """
-
-    tau: Array
-    wanted: Array
-    theta: Array
-    rate: Array
-    pose: Array
-    twist: Array
-    error: Array
-    slip: Array
-    wrench: Array
-    stiffness: Array
-    tank: Array
-    manipulability: Array
-    energy: Array
-    power: Array
-    braking: Array
-    outside: Array
-    driven: Array
 
 
 @dataclass(frozen=True)
@@ -139,8 +106,6 @@ class CartesianController:
         single_freedom_indices(robot, model.joint_names)
         self.joints = tuple(model.joint_names)
         self.tool = np.eye(4) if tool is None else np.array(tool, dtype=float)
-        joints = list(model.joints)
-        self._continuous = tuple(joint.kind.name == "continuous" for joint in joints)
         self._positions = PositionLimits.of(model)
         nv = model.nv
         self._inertias = largest_inertias(robot)
@@ -149,7 +114,7 @@ class CartesianController:
         self.base = np.eye(3)
         self._wanted: Array | None = None  # theta at the last step
         self._output, self._work, self._scratch = (
-            CartesianOutput(*(np.zeros(size) for size in self._sizes(nv))) for _ in range(3)
+            CartesianOutput(*(np.zeros(size) for size in output_sizes(nv))) for _ in range(3)
         )
         self.compliance = compliance or Compliance()
         self._recent, self._in_haste = RecentVelocities(), False
@@ -372,49 +337,7 @@ class CartesianController:
         self._tool_pose = pose
         self._tool = np.concatenate([pose[:3, :3].reshape(-1), pose[:3, 3]])
 
-    @staticmethod
-    def _sizes(nv: int) -> list[tuple[int, ...]]:
-        return [
-            (nv,),
-            (nv,),
-            (6,),
-            (6,),
-            (12,),
-            (6,),
-            (6,),
-            (6,),
-            (6,),
-            (36,),
-            (1,),
-            (1,),
-            (1,),
-            (1,),
-            (1,),
-            (nv,),
-            (nv,),
-        ]
-
     def _build(self) -> Evaluation:
-        model, nv = self.robot.model, (self.robot.model.nv,)
-        sizes = sizes_of(model)
-        own = {
-            "v_before": nv, "span": (1,), "base": (3, 3), "theta": (6,), "rate": (6,), "acceleration": (6,),
-            "wrench": (12,), "posture": nv, "posture_rate": nv,
-            "stiffness": (36,), "wanted_stiffness": (36,), "tank": (1,), "dt": (1,),
-            "outside": nv, "driven": nv,
-        }  # fmt: skip
-        shared = {
-            "tool": (12,), "gains": (len(GainNumbers._fields),), "damping": (6,), "carrier": (2,), "axes": (9,),
-            "weights": (len(TERMS),), "lower": nv, "upper": nv, "margins": nv, "limit_torques": nv, "speeds": nv,
-            "limits": nv,
-        }  # fmt: skip
-        named = {name: Argument(name, shape) for name, shape in own.items()}
-        named |= {name: Argument(name, shape, shared=True) for name, shape in shared.items()}
-        results = zip(CartesianOutput._fields, self._sizes(model.nv))
-        outputs = tuple(Argument(f"{name}_found", size) for name, size in results)
-        signature = Signature(arguments(f"q v {' '.join(named)} inertia", sizes, named), outputs)
+        signature, function = cartesian_kernel(self.robot.model, self.frame, self.law)
         self._places = {argument.name: place for place, argument in enumerate(signature.inputs)}
-        law = CartesianLaw(self.law, self._continuous, tuple(self._positions.limited.tolist()), model.nv >= 6)
-        return self.robot.custom_kernel(
-            "cartesian_control", signature, function_of(model, signature, law, frame=self.frame)
-        )
+        return self.robot.custom_kernel("cartesian_control", signature, function)

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.algorithms.cartesian_control import tool_frame
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.reachable_motion import JointBounds, Placed, reachable_step
-from rbd_dynamics.compiler.program import Argument, Signature
+from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.control.feedforward import single_freedom_indices
 from rbd_dynamics.control.motion.joint_room import SPEED_SHARE, JointRoom
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.kernels.specialise import function_of
+from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.se3 import Transform
 
@@ -26,6 +27,11 @@ Array = NDArray[np.float64]
 THERE = 1e-7  # m, rad/s, m/s: no more is nothing
 STRONGEST = 1e9  # N m, N: of joints without an effort limit
 BEHIND = 0.01  # m: a target waits that is so far ahead; a turn by 1 rad counts as 0.3 m
+TURN = 0.3  # m, of that
+FAR = 5.0 * BEHIND  # m: a target that is farther away has not been come to by moving
+STALLED = 0.05  # pace: a target is not reached where the arm is slower than this for
+STALL_TIME = 1.0  # s
+LONGEST_STEP = 0.05  # s, after which a motion goes on as after this; velocities from before say nothing
 
 
 class ToolStep(NamedTuple):
@@ -62,7 +68,7 @@ class ReachableReference:
         self.largest_energy = math.inf
         self._kernel = self._build()
         self._call, nv = self._kernel.fast, model.nv
-        self._out, self._spare = ([np.zeros(size) for size in self._sizes(nv)] for _ in range(2))
+        self._out, self._spare = ([np.zeros(size) for size in _sizes(nv)] for _ in range(2))
         self._dt, self._target, self._before = np.ones(1), np.zeros(12), np.zeros(12)
         self.reset(model.start_position())
 
@@ -89,7 +95,7 @@ class ReachableReference:
         here = self._step.pose
         trace = float(np.einsum("ij,ij->", here[:3, :3], pose[:3, :3]))
         angle = float(np.arccos(np.clip(0.5 * (trace - 1.0), -1.0, 1.0)))
-        return float(np.hypot(0.3 * angle, np.linalg.norm(here[:3, 3] - pose[:3, 3])))
+        return float(np.hypot(TURN * angle, np.linalg.norm(here[:3, 3] - pose[:3, 3])))
 
     def obstacle(self) -> str:
         """What keeps the tool from its target: joints at their limits, or a singular posture."""
@@ -139,22 +145,29 @@ class ReachableReference:
             self._step = ToolStep(self._step.pose, np.zeros(6), np.zeros(6))
         return True
 
-    @staticmethod
-    def _sizes(nv: int) -> list[tuple[int, ...]]:
-        return [(nv,), (nv,), (12,), (6,), (6,), (1,)]
-
     def _build(self) -> Evaluation:
-        model, nv = self.robot.model, (self.robot.model.nv,)
-        own = {"before": (12,), "target": (12,), "drift": nv, "dt": (1,)}
-        shared = {"tool": (12,), "lower": nv, "upper": nv, "speed": nv, "acceleration": nv, "efforts": nv}
-        named = {name: Argument(name, shape) for name, shape in own.items()}
-        named |= {name: Argument(name, shape, shared=True) for name, shape in shared.items()}
-        names = ("q_found", "v_found", "placed", "twist", "acceleration_found", "behind")
-        outputs = tuple(Argument(name, size) for name, size in zip(names, self._sizes(model.nv)))
-        signature = Signature(arguments(f"q v {' '.join(named)} inertia", sizes_of(model), named), outputs)
-        return self.robot.custom_kernel(
-            "reachable_motion", signature, function_of(model, signature, _step, frame=self.frame)
-        )
+        signature, function = reachable_kernel(self.robot.model, self.frame)
+        return self.robot.custom_kernel("reachable_motion", signature, function)
+
+
+def reachable_kernel(model: Model, frame: str) -> tuple[Signature, Function]:
+    """One step of the governor as a kernel's function, with what goes in and out, for the tool on a link or joint.
+
+    All joints of the model have one degree of freedom. Raises KeyError for an unknown frame.
+    """
+    nv = (model.nv,)
+    own = {"before": (12,), "target": (12,), "drift": nv, "dt": (1,)}
+    shared = {"tool": (12,), "lower": nv, "upper": nv, "speed": nv, "acceleration": nv, "efforts": nv}
+    named = {name: Argument(name, shape) for name, shape in own.items()}
+    named |= {name: Argument(name, shape, shared=True) for name, shape in shared.items()}
+    names = ("q_found", "v_found", "placed", "twist", "acceleration_found", "behind")
+    outputs = tuple(Argument(name, size) for name, size in zip(names, _sizes(model.nv)))
+    signature = Signature(arguments(f"q v {' '.join(named)} inertia", sizes_of(model), named), outputs)
+    return signature, function_of(model, signature, _step, frame=frame)
+
+
+def _sizes(nv: int) -> list[tuple[int, ...]]:
+    return [(nv,), (nv,), (12,), (6,), (6,), (1,)]
 
 
 def _step(x: Inputs) -> list[list[float]]:

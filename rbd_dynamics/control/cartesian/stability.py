@@ -67,8 +67,8 @@ class StiffnessCheck:
     """Tries stiffnesses at the postures of an arm where they are most likely to be unstable.
 
     Attributes:
-        loops: the tool's feedback there. lightest: the joint that limits the stiffness, by its name; inertia: of its
-            own freedom, kg m^2 or kg.
+        postures, loops: these, each (nv), and the tool's feedback there. lightest: the joint that limits the stiffness,
+            by its name; inertia: of its own freedom, kg m^2 or kg.
     """
 
     def __init__(self, controller: CartesianController) -> None:
@@ -79,7 +79,7 @@ class StiffnessCheck:
         for K in (np.diag([1.0] * 3 + [0.0] * 3), np.diag([0.0] * 3 + [1.0] * 3)):
             order = np.argsort([-loop.stiffest(K) for loop in loops])
             chosen |= {int(k): loops[k] for k in order[:WORST]}
-        self.loops = list(chosen.values())
+        self.postures, self.loops = [postures[k] for k in chosen], list(chosen.values())
         light = min(self.loops, key=lambda loop: float(np.diag(loop.M).min()))
         joint = int(np.diag(light.M).argmin())
         self.lightest, self.inertia = controller.joints[joint], float(light.M[joint, joint])

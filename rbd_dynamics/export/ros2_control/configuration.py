@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import textwrap
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
 from rbd_dynamics.control.pd_gains import joint_gains, named
 from rbd_dynamics.control.safety.closed_loop import Timing
+from rbd_dynamics.export.ros2_control.tool import Tool
 from rbd_dynamics.formats.urdf_writer import model_to_urdf
 from rbd_dynamics.model.model import EARTH, Joint, Model
 from rbd_dynamics.robot import Robot
@@ -16,13 +18,14 @@ from rbd_dynamics.robot import Robot
 _STATES = ("position", "velocity", "effort")
 
 
-def controllers_yaml(model: Model, package: str, rate: int) -> str:
+def controllers_yaml(model: Model, package: str, rate: int, tool: Tool) -> str:
     """The parameter file of a controller manager: gains that are stable at this rate, a period after each state.
 
-    A joint_trajectory_controller is chained in front.
+    A joint_trajectory_controller is chained in front of the feedforward controller.
     """
     timing = Timing(1.0 / rate, 1.0 / rate)
     gains = joint_gains(Robot(model, backend="reference"), timing)
+    stiffness = tool.gains(timing)
     joints = [json.dumps(name) for name in gains.joints]
     chained = [json.dumps(f"feedforward_controller/{name}") for name in gains.joints]
     return f"""\
@@ -34,6 +37,8 @@ controller_manager:
       type: joint_state_broadcaster/JointStateBroadcaster
     feedforward_controller:
       type: {package}/FeedforwardController
+    cartesian_controller:
+      type: {package}/CartesianImpedanceController
     arm_controller:
       type: joint_trajectory_controller/JointTrajectoryController
 
@@ -55,6 +60,13 @@ arm_controller:
     command_joints: [{", ".join(chained)}]
     command_interfaces: [position, velocity, acceleration]
     state_interfaces: [position, velocity]
+
+# In place of both: the tool, compliantly.{_reason(stiffness.limit)}
+cartesian_controller:
+  ros__parameters:
+    stiffness: {_row([stiffness.stiffness])}
+    rotational_stiffness: {_row([stiffness.rotational_stiffness])}
+    delay: {1.0 / rate!r}
 """
 
 
@@ -73,6 +85,11 @@ def description(model: Model, package: str) -> str:
                 ET.SubElement(state, "param", name="initial_value").text = repr(_beginning(joint))
     ET.indent(robot)
     return f'<?xml version="1.0"?>\n{ET.tostring(robot, encoding="unicode")}\n'
+
+
+def _reason(limit: str) -> str:
+    """A comment on a stiffness that is less than usual."""
+    return "".join(f"\n# {line}" for line in textwrap.wrap(limit and f"Stiffer would be unstable. {limit}", 110))
 
 
 def _beginning(joint: Joint) -> float:

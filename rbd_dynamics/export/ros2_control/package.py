@@ -13,9 +13,11 @@ from rbd_dynamics.export.cpp_header import cpp_header
 from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.folder import check_free, write_folder
 from rbd_dynamics.export.header import header
+from rbd_dynamics.export.laws import CARTESIAN, CHART_MOTION, COORDINATES, FEEDFORWARD, REACHABLE
 from rbd_dynamics.export.names import identifier, prefix_of
 from rbd_dynamics.export.ros2_control.configuration import controllers_yaml, description
-from rbd_dynamics.export.selection import FEEDFORWARD, selected
+from rbd_dynamics.export.ros2_control.tool import Tool
+from rbd_dynamics.export.selection import OF_CONTROLLERS, selected
 from rbd_dynamics.export.self_test import self_test
 from rbd_dynamics.export.source import source
 from rbd_dynamics.model.model import Model
@@ -23,8 +25,14 @@ from rbd_dynamics.model.tip import tip_of
 from rbd_dynamics.robot import Robot
 
 TEMPLATES = Path(__file__).parent / "templates"
+#: of all controllers, in the file of each
+_COMMON_PARAMETERS = TEMPLATES / "parts/common_parameters.yaml"
 #: what the templates use; with friction
-_KERNELS = (FEEDFORWARD, "inverse_dynamics", "mass_matrix", "coriolis", "gravity", "friction")
+_KERNELS = (
+    FEEDFORWARD, "inverse_dynamics", "mass_matrix", "coriolis", "gravity", "friction", "kinetic_energy",
+    COORDINATES, CHART_MOTION,
+)  # fmt: skip
+_KERNELS_OF_TIP = ("pose", "jacobian", CARTESIAN, REACHABLE)
 
 
 def export_ros2_control(
@@ -38,14 +46,14 @@ def export_ros2_control(
 ) -> list[str]:
     """Write a package for ros2_control, in C++17 around the robot's kernels; returns the files' names.
 
-    It has the chainable controller `FeedforwardController`, the hardware `DynamicsSystem`, which is the robot by its
-    own dynamics, a plugin for inverse_dynamics_solver, parameters with gains, a description, a launch file and tests
-    (docs/export.md).
+    It has the chainable controllers `FeedforwardController` and `CartesianImpedanceController`, the hardware
+    `DynamicsSystem`, which is the robot by its own dynamics, a plugin for inverse_dynamics_solver, parameters with
+    gains, a description, a launch file and tests (docs/export.md).
 
     Parameters:
         output: a folder that is not there yet, or empty.
         name: of the package; default: the folder's.
-        tip: the frame that can touch the simulated floor; default: the last link that moves.
+        tip: the frame that the tool is on, and that can touch the simulated floor; default: the last link that moves.
         rate: of the controller manager, Hz, for which the gains are.
         progress: called with a line before each step that takes long.
 
@@ -69,10 +77,11 @@ def export_ros2_control(
     tell = progress or (lambda line: None)
     tell("tracing")
     robot = Robot(model, friction=True, backend="reference")
-    kernels = [*_KERNELS, f"pose:{frame}", f"jacobian:{frame}"]
-    exported = Exported(robot, prefix, selected(robot, kernels), DOUBLE)
+    kernels = [*_KERNELS, *(f"{name}:{frame}" for name in _KERNELS_OF_TIP)]
+    exported = Exported(robot, prefix, selected(robot, kernels, OF_CONTROLLERS), DOUBLE)
     tell("looking for gains")
-    controllers = controllers_yaml(model, prefix, rate)
+    tool = Tool(Robot(model, backend="reference"), frame)
+    controllers = controllers_yaml(model, prefix, rate, tool)
     words = {
         "robot_package": prefix,
         "ROBOT_PACKAGE": exported.capital,
@@ -80,15 +89,17 @@ def export_ros2_control(
         "THE_VERSION": __version__,
         "THE_ORIGIN": escape(exported.origin),
         "THE_RATE": str(rate),
+        "THE_COMMON_PARAMETERS": _COMMON_PARAMETERS.read_text(encoding="utf-8").rstrip(),
     }
     files: dict[str, str | bytes] = {
         _place(path.relative_to(TEMPLATES), prefix): _filled(path.read_text(encoding="utf-8"), words)
         for path in sorted(TEMPLATES.rglob("*"))
-        if path.is_file()
+        if path.is_file() and path != _COMMON_PARAMETERS
     }
     files |= {
         f"include/{prefix}/{prefix}.h": header(exported),
         f"include/{prefix}/{prefix}.hpp": cpp_header(exported),
+        f"include/{prefix}/tool_constants.hpp": tool.header(exported),
         f"src/{prefix}.c": source(exported).replace(f'#include "{prefix}.h"', f'#include "{prefix}/{prefix}.h"'),
         f"test/{prefix}_self_test.c": self_test(exported),
         "config/controllers.yaml": controllers,

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.cartesian.controller import CartesianController, CartesianOutput, Compliance, Tuning
+from rbd_dynamics.control.cartesian.controller import CartesianController, Compliance, Tuning
 from rbd_dynamics.control.cartesian.gains import STIFFNESS
+from rbd_dynamics.control.cartesian.kernel import CartesianOutput
 from rbd_dynamics.control.cartesian.motion import CartesianMotion
 from rbd_dynamics.control.cartesian.pose_chart import TOOL_ROWS, PoseChart
-from rbd_dynamics.control.cartesian.reachable import BEHIND, ReachableReference
+from rbd_dynamics.control.cartesian.reachable import FAR, LONGEST_STEP, STALL_TIME, STALLED, ReachableReference
 from rbd_dynamics.control.cartesian.stability import StiffnessCheck, ToolLoop, softer_where_unstable
 from rbd_dynamics.control.feedforward import per_joint
 from rbd_dynamics.control.hybrid.stability import Plant, hold_problem
@@ -33,11 +34,7 @@ from rbd_dynamics.spatial.rank import inverse_response
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
 Array = NDArray[np.float64]
-LONGEST_STEP = 0.05  # s
 PERIOD = 0.001  # s, of states where nothing else is known
-STALLED = 0.05  # pace: a target is not reached where the arm is slower than this for
-STALL_TIME = 1.0  # s
-FAR = 5.0 * BEHIND  # m: a target that is farther away has not been come to by moving
 
 
 @dataclass

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "arm/feedforward_controller.hpp"
+#include "watched.hpp"
 
 using controller_interface::CallbackReturn;
 using controller_interface::return_type;
@@ -17,7 +18,8 @@ static std::optional<double> states[2 * arm::nv];
 
 static void step(controller_interface::ChainableControllerInterface & controller, const char * what)
 {
-  const bool well = controller.update(rclcpp::Time(), rclcpp::Duration(0.001)) == return_type::OK;
+  const bool well =
+    cycle([&] { return controller.update(rclcpp::Time(), rclcpp::Duration(0.001)); }) == return_type::OK;
   std::printf("%s %d", what, well ? 1 : 0);
   for (const double command : commands) std::printf(" %.17g", command);
   std::printf("\n");
@@ -63,7 +65,7 @@ int main()
   if (controller->on_configure({}) != CallbackReturn::SUCCESS) return 2;
   auto references = controller->export_reference_interfaces();
   if (references.size() != 4 * arm::nv) return 3;
-  const std::string name = std::string("feedforward_controller/") + arm_joint_names[0] + "/position";
+  const std::string name = std::string("controller/") + arm_joint_names[0] + "/position";
   if (references[0]->get_name() != name) return 4;
 
   std::vector<hardware_interface::LoanedCommandInterface> command;
@@ -83,7 +85,7 @@ int main()
 
   // from the topic
   const auto node = controller->get_node();
-  const auto subscription = std::static_pointer_cast<rclcpp::Subscription<JointTrajectory>>(node->subscription);
+  const auto subscription = std::static_pointer_cast<rclcpp::Subscription<JointTrajectory>>(node->subscriptions.at("~/reference"));
   auto message = std::make_shared<JointTrajectory>();
   message->points.resize(1);
   for (std::size_t i = arm::nv; i-- > 0;) {  // in another order
@@ -98,9 +100,13 @@ int main()
   auto wrong = std::make_shared<JointTrajectory>(*message);
   wrong->points[0].positions[0] = NAN;
   subscription->callback(wrong);
+  wrong->points[0] = message->points[0];
+  wrong->points[0].velocities.pop_back();
+  subscription->callback(wrong);
   step(*controller, "ignores");
   for (int i = 0; i < 100; ++i) (void)controller->update(rclcpp::Time(), rclcpp::Duration(0.001));
   step(*controller, "stale");
+  if (told(*controller) != "holding") return 23;
 
   // from a controller in front
   controller->set_chained_mode(true);
@@ -173,7 +179,10 @@ int main()
   if (controller->on_configure({}) != CallbackReturn::SUCCESS) return 16;
   if (controller->on_activate({}) != CallbackReturn::SUCCESS) return 17;
   step(*controller, "begins");
-  std::static_pointer_cast<rclcpp::Subscription<JointTrajectory>>(node->subscription)->callback(message);
+  std::static_pointer_cast<rclcpp::Subscription<JointTrajectory>>(node->subscriptions.at("~/reference"))->callback(message);
   step(*controller, "limited");
+  std::printf("found");
+  print_found();
+  std::printf("\n");
   return controller->on_cleanup({}) == CallbackReturn::SUCCESS ? 0 : 18;
 }

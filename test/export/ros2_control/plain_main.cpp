@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The headers without ROS, by commands on standard input; what allocates or locks in a cycle is counted.
-#include <pthread.h>
-
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -14,60 +11,7 @@
 #include "arm/mailbox.hpp"
 #include "arm/simulated_robot.hpp"
 #include "arm/stability.hpp"
-
-static bool watched = false;
-static long found = 0;
-
-extern "C" void * __libc_malloc(std::size_t);
-extern "C" void __libc_free(void *);
-extern "C" void * __libc_calloc(std::size_t, std::size_t);
-extern "C" void * __libc_realloc(void *, std::size_t);
-extern "C" void * malloc(std::size_t size)
-{
-  found += watched;
-  return __libc_malloc(size);
-}
-extern "C" void free(void * place)
-{
-  found += watched;
-  __libc_free(place);
-}
-extern "C" void * calloc(std::size_t count, std::size_t size)
-{
-  found += watched;
-  return __libc_calloc(count, size);
-}
-extern "C" void * realloc(void * place, std::size_t size)
-{
-  found += watched;
-  return __libc_realloc(place, size);
-}
-extern "C" int pthread_mutex_lock(pthread_mutex_t * mutex)
-{
-  found += watched;
-  while (pthread_mutex_trylock(mutex) != 0) {
-  }
-  return 0;
-}
-
-static double next()
-{
-  std::string word;
-  std::cin >> word;
-  return std::strtod(word.c_str(), nullptr);
-}
-
-template <std::size_t N>
-static void read(std::array<double, N> & out)
-{
-  for (double & one : out) one = next();
-}
-
-template <std::size_t N>
-static void print(const std::array<double, N> & values)
-{
-  for (const double value : values) std::printf(" %.17g", value);
-}
+#include "watched.hpp"
 
 // Whether a reader sees only whole contents, in order, and the last one in the end.
 static bool mailbox_keeps_its_word()
@@ -104,13 +48,6 @@ int main()
   arm::Loads loads;
   arm::SimulatedRobot robot;
   arm::Vector q{}, v{}, efforts{}, kp{}, kd{};
-  // at work: a call whose allocations and locks count
-  const auto cycle = [](auto && call) {
-    watched = true;
-    const auto result = call();
-    watched = false;
-    return result;
-  };
   for (std::string command; std::cin >> command;) {
     std::printf("%s", command.c_str());
     if (command == "settings") {
@@ -217,11 +154,18 @@ int main()
         simulated = std::min(simulated, std::chrono::duration<double, std::micro>(end - middle).count() / 50);
       }
       std::printf(" %g %g", best, simulated);
+    } else if (command == "faults") {  // of pages, in so many cycles
+      const int count = static_cast<int>(next());
+      read(q);
+      arm::Reference reference = arm::Reference::none();
+      reference.position = q;
+      const bool locked = lock_memory();
+      if (!locked) (void)law.step(q, v, reference, 1e-3), (void)robot.step(efforts, 1e-3);
+      const long before = page_faults();
+      for (int k = 0; k < count; ++k) (void)law.step(q, v, reference, 1e-3), (void)robot.step(efforts, 1e-3);
+      std::printf(" %d %ld", locked, page_faults() - before);
     } else if (command == "found") {
-      std::printf(" %ld", found);
-      // the counters do count
-      cycle([] { return *std::make_unique<int>(1); });
-      std::printf(" %ld", found);
+      print_found();
     } else {
       return 1;
     }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import xml.etree.ElementTree as ET
 
@@ -14,9 +15,12 @@ from helpers.models.arms import ARM
 
 import rbd_dynamics as rbd
 from rbd_dynamics.__main__ import main
-from rbd_dynamics.control import joint_gains
+from rbd_dynamics.control import CartesianController, CartesianGains, joint_gains
+from rbd_dynamics.control.cartesian.stability import StiffnessCheck
 from rbd_dynamics.control.safety.closed_loop import Timing
 from rbd_dynamics.export import export_ros2_control
+from rbd_dynamics.model.tip import tip_of
+from rbd_dynamics.nodes.interface.cartesian_controller import CartesianControllerParameters
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +39,9 @@ def test_the_package_is_whole_and_of_one_name(package):
     # what CMake and its libraries name is there
     for path in re.findall(r"(?:src|test|include)/[\w/]+\.\w+", files["CMakeLists.txt"]):
         assert path in files, path
+    generated = [f"{made}.hpp" for made in re.findall(r"generate_parameter_library\((\w+) ", files["CMakeLists.txt"])]
     for path in re.findall(rf'#include "{name}/(\w+\.hp*)"', "".join(files.values())):
-        assert f"include/{name}/{path}" in files or path == "feedforward_parameters.hpp", path
+        assert f"include/{name}/{path}" in files or path in generated, path
     classes = {
         found.get("type"): library.get("path")
         for path, text in files.items()
@@ -64,6 +69,26 @@ def test_parameters_are_those_that_the_controller_declares_with_gains_that_are_s
     front = given["arm_controller"]["ros__parameters"]
     assert front["command_joints"] == [f"feedforward_controller/{name}" for name in front["joints"]]
     assert front["command_interfaces"] == own["reference_interfaces"]
+
+
+def test_parameters_of_the_cartesian_controller_are_the_library_s_defaults_with_a_stiffness_that_is_stable(package):
+    given = yaml.safe_load((package / "config/controllers.yaml").read_text())
+    (declared,) = yaml.safe_load((package / "src/cartesian_impedance_parameters.yaml").read_text()).values()
+    own = given["cartesian_controller"]["ros__parameters"]
+    assert set(own) <= set(declared)
+    gains = dataclasses.asdict(CartesianGains())
+    numbers = {name for name, value in gains.items() if isinstance(value, float)} - {"reaction_time", "tank_size"}
+    for name in numbers & set(declared):
+        assert declared[name]["default_value"] == gains[name], name
+    node = CartesianControllerParameters()
+    for name in ("velocity_limits", "acceleration_limits", "path_tolerance", "follow_rate", "wrench_rate"):
+        assert np.array_equal(declared[name]["default_value"], getattr(node, name)), name
+    assert declared["twist_timeout"]["default_value"] == node.setpoint_timeout
+    model = rbd.load_urdf(ARM)
+    controller = CartesianController(rbd.Robot(model), tip_of(model, None, "tip"))
+    usual = StiffnessCheck(controller).usual(CartesianGains(), Timing(2e-3, 2e-3))
+    assert (own["stiffness"], own["rotational_stiffness"]) == ([usual[0]], [usual[1]])
+    assert own["delay"] == 2e-3
 
 
 def test_the_description_is_the_robot_with_its_dynamics_as_hardware(package):

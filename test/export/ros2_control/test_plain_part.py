@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.checks.exported import STRICT, needs, output_of
+from helpers.checks.asked_programs import asked_program
+from helpers.checks.exported import needs
 from scipy.integrate import solve_ivp
 
 import rbd_dynamics as rbd
@@ -34,27 +34,7 @@ def talk(model, tmp_path_factory):
     """Answers of the compiled headers to lines of commands: their words after the first, numbers where they are."""
     folder = tmp_path_factory.mktemp("plain") / "arm"
     export_ros2_control(model, folder, tip=TIP)
-    include = ("-I", folder / "include")
-    output_of("gcc", *STRICT, "-O2", *include, "-c", folder / "src/arm.c", "-o", folder / "arm.o")
-    strict = ("-std=c++17", "-Wall", "-Wextra", "-Werror", "-O2", "-pthread")
-    sources = (Path(__file__).parent / "plain_main.cpp", folder / "arm.o")
-    output_of("g++", *strict, *include, *sources, "-o", folder / "plain")
-
-    def answers(*lines):
-        text = "\n".join(" ".join(map(str, words(line))) for line in lines)
-        done = subprocess.run([folder / "plain"], input=text, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return [line.split()[1:] for line in done.stdout.splitlines()]
-
-    return answers
-
-
-def words(line):
-    for part in line:
-        if isinstance(part, str):
-            yield part
-        else:
-            yield from (repr(float(value)) for value in np.asarray(part, dtype=float).reshape(-1))
+    return asked_program(folder, Path(__file__).parent / "plain_main.cpp")
 
 
 NONE = np.full(7, np.nan)
@@ -206,7 +186,7 @@ def test_the_check_of_stability_is_the_library_s(model, talk, computed):
     assert min(expected) < 0.0 < max(expected)
 
 
-def test_cycles_neither_allocate_nor_lock_and_take_microseconds(model, talk):
+def test_cycles_neither_allocate_nor_lock_nor_fault_pages_in_and_take_microseconds(model, talk):
     q = model.random(np.random.default_rng(13))
     zero = np.zeros(7)
     answers = talk(
@@ -216,10 +196,14 @@ def test_cycles_neither_allocate_nor_lock_and_take_microseconds(model, talk):
         *[step(q, zero, position=q + 0.01) for _ in range(3)],
         ("floor", 5.0, 1e4, 1e2, 0.3),
         ("simulate", q, zero, zero, 1e-4, 1e-3),
+        ("faults", 1000, q),
         ("time", q),
         ("mailbox",),
         ("found",),
     )
+    locked, faults = map(int, answers[-4])
+    print(f"memory {'is' if locked else 'could not be'} locked")
+    assert faults == 0, "page faults in cycles"
     cycle, simulated = map(float, answers[-3])
     print(f"a cycle of the law: {cycle:.2f} us; a cycle of the simulated robot: {simulated:.1f} us")
     assert cycle < 5.0

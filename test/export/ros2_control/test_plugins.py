@@ -17,9 +17,10 @@ from helpers.checks.exported import STRICT, needs, output_of
 from helpers.models.arms import ARM
 
 import rbd_dynamics as rbd
-from rbd_dynamics.control import Feedforward
+from rbd_dynamics.control import CartesianController, CartesianGains, Feedforward
 from rbd_dynamics.control.motion.splines import motion_of
 from rbd_dynamics.export import export_ros2_control
+from rbd_dynamics.model.tip import tip_of
 
 pytestmark = needs("gcc", "g++")
 HERE = Path(__file__).parent
@@ -41,13 +42,15 @@ def package(tmp_path_factory):
     export_ros2_control(rbd.load_urdf(ARM), folder)
     output_of("gcc", *STRICT, "-c", "-I", folder / "include", folder / "src/arm.c", "-o", folder / "arm.o")
     (folder / "declared/arm").mkdir(parents=True)
-    (folder / "declared/arm/feedforward_parameters.hpp").write_text(declared_parameters(folder))
+    for name in ("feedforward_parameters", "cartesian_impedance_parameters"):
+        declared = declared_parameters(folder / f"src/{name}.yaml")
+        (folder / f"declared/arm/{name}.hpp").write_text(declared)
     return folder
 
 
-def declared_parameters(folder: Path) -> str:
+def declared_parameters(path: Path) -> str:
     """What generate_parameter_library makes of the YAML, as far as a controller uses it."""
-    ((name, rows),) = yaml.safe_load((folder / "src/feedforward_parameters.yaml").read_text()).items()
+    ((name, rows),) = yaml.safe_load(path.read_text()).items()
 
     def members(rows):
         for member, row in rows.items():
@@ -60,6 +63,7 @@ def declared_parameters(folder: Path) -> str:
             yield f"{TYPES[row['type']]} {member}{{{', '.join(texts)}}};"
 
     return f"""
+    #pragma once
     #include <string>
     #include <vector>
     namespace {name} {{
@@ -73,11 +77,12 @@ def declared_parameters(folder: Path) -> str:
     """
 
 
-def output_of_plugin(package: Path, source: str, main: str, *flags: str) -> list[str]:
+def output_of_plugin(package: Path, source: str, main: str, *flags: str, beside: tuple[str, ...] = ()) -> list[str]:
     program = package / f"{source}_{''.join(flags)}".replace("=", "_")
     strict = ("-std=c++17", "-Wall", "-Wextra", "-Werror", *flags)
     places = ("-I", package / "include", "-I", package / "declared", "-I", DECLARATIONS)
-    sources = (package / "src" / f"{source}.cpp", HERE / main, package / "arm.o")
+    plugin = [package / "src" / f"{name}.cpp" for name in (source, *beside)]
+    sources = (*plugin, HERE / main, package / "arm.o")
     output_of("g++", *strict, *places, *sources, "-o", program, "-lm")
     return output_of(program).splitlines()
 
@@ -88,7 +93,10 @@ def numbers(line: str) -> np.ndarray:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_controller_commands_what_the_law_says(package, release):
-    lines = output_of_plugin(package, "feedforward_controller", "controller_main.cpp", f"-DDECLARED_RELEASE={release}")
+    lines = output_of_plugin(
+        package, "feedforward_controller", "controller_main.cpp", f"-DDECLARED_RELEASE={release}",
+        beside=("effort_controller",),
+    )  # fmt: skip
     found = {line.split()[0]: numbers(line) for line in lines}
     robot = rbd.Robot(rbd.load_urdf(ARM))
     frame = robot.model.frame_names[-1]
@@ -119,13 +127,41 @@ def test_the_controller_commands_what_the_law_says(package, release):
     wanted = expected["follows"]
     expected["limited"] = np.clip(wanted, expected["begins"] - reach, expected["begins"] + reach)
     assert (expected["limited"] != wanted).any()
-    assert set(found) == {"refused", *expected, "refuses", "unread", "ends"}
+    assert set(found) == {"refused", *expected, "refuses", "unread", "ends", "found"}
+    assert found["found"][0] == 0.0 < found["found"][1], "allocations or locks in a cycle"
     assert np.array_equal(found["refused"], [1])
     for name, own in expected.items():
         np.testing.assert_allclose(found[name], [1, *own], rtol=1e-12, atol=1e-12, err_msg=name)
     for name in ("refuses", "unread"):  # no new command, and ros2_control is told
         assert np.array_equal(found[name], [0, *found["loaded"][1:]])
     assert np.array_equal(found["ends"], [1, 0, 0, 0])
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_cartesian_controller_commands_what_its_law_says(package, release):
+    lines = output_of_plugin(
+        package, "cartesian_impedance_controller", "cartesian_controller_main.cpp", f"-DDECLARED_RELEASE={release}",
+        beside=("effort_controller",),
+    )  # fmt: skip
+    told = dict(line.split(": ", 1) for line in lines)
+    model, gains = rbd.load_urdf(ARM), CartesianGains(reaction_time=0.02)
+    law = CartesianController(rbd.Robot(model), tip_of(model, None, "tip"), gains=gains)
+    q = 0.5 * Q
+    held = law.step(q, np.zeros(3), law.chart(q), posture=q).tau  # with what keeps joints from their limits
+    np.testing.assert_allclose(numbers(f"first {told.pop('first')}"), held, rtol=1e-12, atol=1e-12)
+    assert "would be stable. Joint" in told.pop("unstable")
+    counted = numbers(f"found {told.pop('found')}")
+    assert counted[0] == 0.0 < counted[1], "allocations or locks in a cycle"
+    assert told == {
+        "holds": "holding",
+        "goes": "on its way to a pose",
+        "drives": "moving with a twist",
+        "out of reach": "the tool does not reach its target: joint slide is at its limit; it is held where it is",
+        "chained": "on its way to a pose",
+        "no pose": "the reference is refused: it is no pose, or outside the workspace",
+        "pushed": "the robot was moved while it was held: it is held where it is now",
+        "deactivated": "not active",
+    }
 
 
 @pytest.mark.parametrize("release", [4046, pytest.param(4030, marks=pytest.mark.wide)])

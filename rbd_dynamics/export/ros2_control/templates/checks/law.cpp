@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include "robot_package/cartesian_impedance_law.hpp"
 #include "robot_package/feedforward_law.hpp"
 #include "robot_package/simulated_robot.hpp"
 #include "robot_package/stability.hpp"
@@ -61,6 +62,26 @@ TEST(SimulatedRobot, is_held_by_the_law)
     ASSERT_TRUE(robot.step(law.efforts(), 1e-3));
   }
   for (std::size_t i = 0; i < nv; ++i) EXPECT_NEAR(robot.q[i], q[i], 1e-6);
+}
+
+TEST(CartesianImpedanceLaw, holds_where_it_is_activated)
+{
+  robot_package::CartesianWishes wishes;
+  wishes.stiffness = {200.0};
+  wishes.rotational_stiffness = {5.0};
+  wishes.velocity_limits = wishes.acceleration_limits = wishes.path_tolerance = {0.0};
+  robot_package::CartesianSettings settings;
+  ASSERT_EQ(robot_package::settings_of(wishes, settings), "");
+  settings.effort_limits = settings.effort_rates = settings.urgent_rates = robot_package::filled(INFINITY);
+  robot_package::CartesianImpedanceLaw law;
+  law.configure(settings);
+  const auto q = middle();
+  ASSERT_TRUE(law.start(q));
+  ASSERT_EQ(law.step(q, {}, 1e-3), robot_package::Status::ok);
+  robot_package::Vector needed{}, zero{};
+  ASSERT_EQ(
+    robot_package_inverse_dynamics(q.data(), zero.data(), zero.data(), robot_package_inertia, needed.data()), 0);
+  for (std::size_t i = 0; i < nv; ++i) EXPECT_NEAR(law.efforts()[i], needed[i], 1e-9 * (1.0 + std::abs(needed[i])));
 }
 
 TEST(Stability, grows_with_gains_that_are_too_large)

@@ -7,27 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
+#include "robot_package/effort_rates.hpp"
+#include "robot_package/joint_vector.hpp"
 #include "robot_package/loads.hpp"
-#include "robot_package/robot_package.hpp"
 
 namespace robot_package
 {
-
-using Vector = std::array<double, nv>;
-
-inline bool is_finite(const Vector & values)
-{
-  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
-}
-
-inline Vector filled(double value)
-{
-  Vector made{};
-  made.fill(value);
-  return made;
-}
 
 // What the robot shall do now; not a number: not said.
 struct Reference
@@ -36,7 +22,7 @@ struct Reference
 
   static Reference none()
   {
-    const Vector unsaid = filled(std::numeric_limits<double>::quiet_NaN());
+    const Vector unsaid = filled(nothing);
     return {unsaid, unsaid, unsaid, unsaid};
   }
 };
@@ -71,23 +57,16 @@ public:
   void start(const Vector & q)
   {
     position_ = q;
-    is_first_ = true;
+    rates_.start();
   }
 
-  // Change the load over `transition` seconds. Loads add up, so what lies between two of them is one.
-  void carry(const Inertia & inertia, double transition)
-  {
-    from_ = inertia_;
-    to_ = inertia;
-    transition_ = transition;
-    since_ = 0.0;
-    if (!(transition > 0.0)) inertia_ = from_ = to_;
-  }
+  // Change the load over `transition` seconds.
+  void carry(const Inertia & inertia, double transition) { load_.begin(inertia, transition); }
 
   // Efforts for this state and reference; anything but ok where a number is not finite: then they stay as they are.
   Status step(const Vector & q, const Vector & v, const Reference & reference, double period)
   {
-    change_load(period);
+    load_.pass(period);
     const bool efforts_alone = !settings_.has_positions && is_finite(reference.effort);
     const bool follows = settings_.has_positions && is_finite(reference.position);
     if (follows) position_ = reference.position;
@@ -104,42 +83,29 @@ public:
     constexpr double now = 0.0;
     const auto status = static_cast<Status>(robot_package_feedforward(
       q.data(), v.data(), motion_.data(), &now, settings_.weights.data(), gains_.data(), offsets_.data(),
-      limits_.data(), inertia_.data(), within_.data(), wanted_.data()));
+      limits_.data(), load_.inertia().data(), within_.data(), wanted_.data()));
     if (status != Status::ok) return status;
-    for (std::size_t i = 0; i < nv; ++i) {
-      const double most = settings_.effort_rates[i] * period;
-      efforts_[i] = is_first_ ? within_[i] : std::clamp(within_[i], efforts_[i] - most, efforts_[i] + most);
-    }
-    is_first_ = false;
+    rates_.follow(within_, settings_.effort_rates, period);
     return Status::ok;
   }
 
-  const Vector & efforts() const { return efforts_; }
+  const Vector & efforts() const { return rates_.efforts(); }
   // before limits and rates
   const Vector & wanted() const { return wanted_; }
-  const Inertia & inertia() const { return inertia_; }
+  const Inertia & inertia() const { return load_.inertia(); }
   // whether no reference was there at the last step
   bool holds() const { return holds_; }
 
 private:
   static double said(double value) { return std::isfinite(value) ? value : 0.0; }
 
-  void change_load(double period)
-  {
-    if (!(since_ < transition_)) return;
-    since_ = std::min(since_ + period, transition_);
-    const double share = since_ / transition_;
-    for (std::size_t i = 0; i < inertia_.size(); ++i) inertia_[i] = from_[i] + share * (to_[i] - from_[i]);
-    if (share == 1.0) inertia_ = to_;
-  }
-
   FeedforwardSettings settings_{};
   std::array<double, 2 * nv> gains_{};
   std::array<double, 6 * nv> motion_{};
-  Vector limits_{}, offsets_{}, position_{}, within_{}, wanted_{}, efforts_{};
-  Inertia inertia_ = unloaded(), from_ = unloaded(), to_ = unloaded();
-  double transition_ = 0.0, since_ = 0.0;
-  bool is_first_ = true, holds_ = true;
+  Vector limits_{}, offsets_{}, position_{}, within_{}, wanted_{};
+  LoadChange load_;
+  EffortRates rates_;
+  bool holds_ = true;
 };
 
 }  // namespace robot_package

@@ -87,6 +87,36 @@ private:
   Inertia inertia_ = unloaded();
 };
 
+// What is carried while it changes from one load to another. Loads add up, so what lies between two of them is one.
+class LoadChange
+{
+public:
+  // Change over `transition` seconds.
+  void begin(const Inertia & inertia, double transition)
+  {
+    from_ = inertia_;
+    to_ = inertia;
+    transition_ = transition;
+    since_ = 0.0;
+    if (!(transition > 0.0)) inertia_ = from_ = to_;
+  }
+
+  void pass(double period)
+  {
+    if (!(since_ < transition_)) return;
+    since_ = std::min(since_ + period, transition_);
+    const double share = since_ / transition_;
+    for (std::size_t i = 0; i < inertia_.size(); ++i) inertia_[i] = from_[i] + share * (to_[i] - from_[i]);
+    if (share == 1.0) inertia_ = to_;
+  }
+
+  const Inertia & inertia() const { return inertia_; }
+
+private:
+  Inertia inertia_ = unloaded(), from_ = unloaded(), to_ = unloaded();
+  double transition_ = 0.0, since_ = 0.0;
+};
+
 }  // namespace robot_package
 
 #endif  // ROBOT_PACKAGE__LOADS_HPP_

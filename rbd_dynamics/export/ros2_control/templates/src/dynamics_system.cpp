@@ -2,7 +2,6 @@
 #include "robot_package/dynamics_system.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
 #include "pluginlib/class_list_macros.hpp"
@@ -13,8 +12,6 @@ namespace robot_package
 
 using hardware_interface::CallbackReturn;
 using hardware_interface::return_type;
-
-static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 static double number_of(const std::string & what, const std::string & text)
 {

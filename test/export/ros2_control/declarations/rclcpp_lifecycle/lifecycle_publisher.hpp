@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -78,17 +79,17 @@ public:
 class LifecycleNode
 {
 public:
-  const char * get_name() const { return "feedforward_controller"; }
+  const char * get_name() const { return name.c_str(); }
   rclcpp::Logger get_logger() const { return {}; }
   rclcpp::Time now() const { return {}; }
 
   template <class Message, class QoS, class Callback>
   std::shared_ptr<rclcpp::Subscription<Message>> create_subscription(
-    const std::string &, const QoS &, Callback && callback)
+    const std::string & topic, const QoS &, Callback && callback)
   {
     auto made = std::make_shared<rclcpp::Subscription<Message>>();
     made->callback = callback;
-    subscription = made;
+    subscriptions[topic] = made;
     return made;
   }
 
@@ -117,8 +118,10 @@ public:
     return timer;
   }
 
+  std::string name = "controller";
+  std::map<std::string, std::shared_ptr<void>> subscriptions;  // by their topics
   // the last of each
-  std::shared_ptr<void> subscription, service, publisher;
+  std::shared_ptr<void> service, publisher;
   rclcpp::TimerBase::SharedPtr timer;
 };
 

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole laws of control that are exported as kernels, beside the algorithms of the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_dynamics.compiler.program import Function, Signature
+from rbd_dynamics.control.cartesian.chart_kernels import coordinates_kernel, motion_kernel
+from rbd_dynamics.control.cartesian.gains import STIFFNESS, CartesianGains
+from rbd_dynamics.control.cartesian.kernel import cartesian_kernel
+from rbd_dynamics.control.cartesian.reachable import reachable_kernel
+from rbd_dynamics.control.feedforward import feedforward_law
+from rbd_dynamics.control.motion.joint_room import JointRoom, PositionLimits
+from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial import exp_so3
+
+Array = NDArray[np.float64]
+Samples = Mapping[str, Array]
+
+FEEDFORWARD = "feedforward"
+CARTESIAN, REACHABLE = "cartesian_control", "reachable_motion"
+COORDINATES, CHART_MOTION = "chart_coordinates", "chart_motion"
+
+
+class Law(NamedTuple):
+    """kernel: of a robot and of a frame where the law is `of` one. samples: plausible inputs by their names."""
+
+    kernel: Callable[[Robot, str], tuple[Signature, Function]]
+    of: str
+    samples: Callable[[Robot, str, np.random.Generator], Samples]
+
+
+def _nothing(robot: Robot, frame: str, rng: np.random.Generator) -> Samples:
+    return {}
+
+
+def _placed(pose: Array) -> Array:
+    return np.concatenate([pose[:3, :3].reshape(-1), pose[:3, 3]])
+
+
+def _near(pose: Array, rng: np.random.Generator) -> Array:
+    """(4, 4)"""
+    found = pose.copy()
+    found[:3, :3] = found[:3, :3] @ exp_so3(0.1 * rng.normal(size=3))
+    found[:3, 3] += 0.05 * rng.normal(size=3)
+    return found
+
+
+def _chart(robot: Robot, frame: str, rng: np.random.Generator) -> Samples:
+    base = exp_so3(rng.normal(size=3))
+    pose = np.eye(4)
+    pose[:3, :3] = base
+    return {"base": base, "placed": _placed(_near(pose, rng))}
+
+
+def _cartesian(robot: Robot, frame: str, rng: np.random.Generator) -> Samples:
+    model, gains = robot.model, CartesianGains()
+    q = np.asarray(model.random(rng))
+    pose = robot.pose(q, frame)
+    along, about = STIFFNESS["impedance"]
+    stiffness = np.diag([about] * 3 + [along] * 3)
+    _, lower, upper = limits = PositionLimits.of(model)
+    return {
+        "q": q,
+        "base": pose[:3, :3],
+        "theta": np.concatenate([0.1 * rng.normal(size=3), pose[:3, 3] + 0.02 * rng.normal(size=3)]),
+        "span": np.array([3e-3]),
+        "dt": np.array([1e-3]),
+        "posture": np.asarray(model.random(rng)),
+        "stiffness": stiffness,
+        "wanted_stiffness": 1.1 * stiffness,
+        "tank": np.ones(1),
+        "tool": _placed(_near(np.eye(4), rng)),
+        "gains": gains.numbers(),
+        "damping": gains.dampings(),
+        "carrier": np.array([1.0, 0.0]),
+        "axes": exp_so3(rng.normal(size=3)),
+        "weights": np.ones(5),
+        "lower": lower,
+        "upper": upper,
+        "margins": limits.margins(gains.joint_limit_margin),
+        "limit_torques": np.full(model.nv, 10.0),
+        "speeds": np.full(model.nv, 3.0),
+    }
+
+
+def _reachable(robot: Robot, frame: str, rng: np.random.Generator) -> Samples:
+    model, room = robot.model, JointRoom(robot.model)
+    q = np.asarray(model.random(rng))
+    speed, acceleration = room.rates()
+    before = _near(robot.pose(q, frame), rng)
+    return {
+        "q": q,
+        "before": _placed(before),
+        "target": _placed(_near(before, rng)),
+        "dt": np.array([1e-3]),
+        "tool": _placed(np.eye(4)),
+        "lower": np.maximum(room.lower, -10.0),
+        "upper": np.minimum(room.upper, 10.0),
+        "speed": speed,
+        "acceleration": acceleration,
+        "efforts": np.full(model.nv, 100.0),
+    }
+
+
+LAWS = {
+    FEEDFORWARD: Law(lambda robot, frame: feedforward_law(robot), "model", _nothing),
+    CARTESIAN: Law(lambda robot, frame: cartesian_kernel(robot.model, frame), "frame", _cartesian),
+    REACHABLE: Law(lambda robot, frame: reachable_kernel(robot.model, frame), "frame", _reachable),
+    COORDINATES: Law(lambda robot, frame: coordinates_kernel(), "model", _chart),
+    CHART_MOTION: Law(lambda robot, frame: motion_kernel(), "model", _chart),
+}

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs around an exported package that are asked on standard input."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers.checks.exported import STRICT, output_of
+
+#: an answer: its words after the first
+Answers = Callable[..., list[list[str]]]
+
+
+def asked_program(folder: Path, main: Path) -> Answers:
+    """Compiles `main` (C++) with the kernels of the package in `folder`; its answers to lines of commands."""
+    name, include = folder.name, ("-I", folder / "include")
+    kernels, program = folder / f"{name}.o", folder / main.stem
+    if not kernels.exists():
+        output_of("gcc", *STRICT, "-O2", *include, "-c", folder / "src" / f"{name}.c", "-o", kernels)
+    strict = ("-std=c++17", "-Wall", "-Wextra", "-Werror", "-O2", "-pthread")
+    output_of("g++", *strict, *include, main, kernels, "-o", program)
+
+    def answers(*lines: Sequence[Any]) -> list[list[str]]:
+        text = "\n".join(" ".join(words(line)) for line in lines)
+        done = subprocess.run([program], input=text, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+        return [line.split()[1:] for line in done.stdout.splitlines()]
+
+    return answers
+
+
+def words(line: Sequence[Any]) -> Iterator[str]:
+    for part in line:
+        if isinstance(part, str):
+            yield part
+        else:
+            yield from (repr(float(value)) for value in np.asarray(part, dtype=float).reshape(-1))
