@@ -7,13 +7,17 @@ import json
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
-from rbd_dynamics.control.pd_gains import joint_gains, named
+from rbd_dynamics.control.pd_gains import gains_of_faster_law, named
 from rbd_dynamics.control.safety.closed_loop import Timing
+from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
 from rbd_dynamics.formats.urdf_writer import model_to_urdf
 from rbd_dynamics.model.model import EARTH, Joint, Model
 from rbd_dynamics.robot import Robot
 
 _STATES = ("position", "velocity", "effort")
+#: Hz. A controller in front may write steps of velocity, as joint_trajectory_controller between points that have none.
+#: Faster feedback asks for more than efforts may change (effort_rates) then: with 10 Hz it loses a Panda at 0.15 rad/s.
+FASTEST = 2.0
 
 
 def controllers_yaml(model: Model, package: str, rate: int) -> str:
@@ -22,7 +26,8 @@ def controllers_yaml(model: Model, package: str, rate: int) -> str:
     A joint_trajectory_controller is chained in front.
     """
     timing = Timing(1.0 / rate, 1.0 / rate)
-    gains = joint_gains(Robot(model, backend="reference"), timing)
+    law, gains = gains_of_faster_law(Robot(model, backend="reference"), timing, most=FASTEST)
+    terms = TERMS if any(joint.friction for joint in model.joints) else WITHOUT_FRICTION
     joints = [json.dumps(name) for name in gains.joints]
     chained = [json.dumps(f"feedforward_controller/{name}") for name in gains.joints]
     return f"""\
@@ -43,7 +48,8 @@ controller_manager:
 feedforward_controller:
   ros__parameters:
     reference_interfaces: [position, velocity, acceleration]
-    terms: [inertia, coriolis, gravity, spring]
+    terms: [{", ".join(terms)}]
+    law: {law}
     delay: {1.0 / rate!r}
     kp: {_row(gains.kp.tolist())}
     kd: {_row(gains.kd.tolist())}
