@@ -176,9 +176,8 @@ int main()
       print(robot.v);
       print(robot.applied());
       print(robot.contact_force());
-    } else if (command == "chain") {  // the law on the simulated robot: a second of motion, quintic or even, then one at rest
-      double even = 0.0;
-      std::cin >> even;
+    } else if (command == "chain") {  // the law on the simulated robot: a second of motion, quintic (0), even (1) or a step (2), then one
+      const double shape = next();
       robot.v = {};
       read(robot.q);
       arm::Vector from = robot.q, to{};
@@ -190,7 +189,11 @@ int main()
         arm::Reference reference = arm::Reference::none();
         for (std::size_t i = 0; i < arm::nv; ++i) {
           const double far = to[i] - from[i];
-          if (even == 1.0) {  // positions of a straight line and its slope
+          if (shape == 2.0) {
+            reference.position[i] = k == 0 ? from[i] : to[i];
+            continue;
+          }
+          if (shape == 1.0) {  // positions of a straight line and its slope
             reference.position[i] = from[i] + far * s;
             reference.velocity[i] = 0 < k && s < 1.0 ? far : 0.0;
             continue;
