@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
 from campaigns.pressing.cases import X
+from campaigns.pressing.plant import PERIOD
 from rbd_dynamics.control.motion.trajectory import Point, Waypoints
 from rbd_dynamics.nodes.hybrid_controller import HybridControllerNode
 from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
@@ -43,13 +44,14 @@ class Bench:
     motion_limits = HybridControllerNode.motion_limits
     lets_go = HybridControllerNode.lets_go
     changes_together = HybridControllerNode.changes_together
+    soften = HybridControllerNode.soften
     _on_engage = HybridControllerNode._on_engage
     _sensor_may_turn = HybridControllerNode._sensor_may_turn
 
     def __init__(self, model: rbd.Model, params: HybridControllerParameters) -> None:
         self.params, self.engine, self.active = params, None, True
         self.clock = SimpleNamespace(now=lambda: self.now)
-        self.now = 0
+        self.now, self.watching = 0, SimpleNamespace(period=PERIOD)
         self.in_command = SimpleNamespace(reason="")
         self.lets_another_command = self.building = False
         self._errors, self._task_state = [0.0, 0.0], None
@@ -218,6 +220,14 @@ class Bench:
         """N: the wanted force is no larger than what can be let go in time."""
         assert self.engine is not None
         return float(self.engine.supervisor.contact.bound.min())
+
+    @property
+    def wanted_force(self) -> float:
+        """N, that it presses with now, on its way to what is desired; nan where it does not press."""
+        assert self.engine is not None
+        contact = self.engine.supervisor.contact
+        presses = self.mode == "press" and not contact.approaching
+        return float(contact.force[contact.unilateral].sum()) if presses else math.nan
 
     @property
     def drifts(self) -> bool:

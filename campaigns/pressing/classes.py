@@ -13,6 +13,7 @@ import numpy as np
 
 from campaigns.pressing.cases import AFTER, BEGIN, Case, Event, X, Y, common
 from campaigns.pressing.hostile import angles, bounce, desired, wrong
+from campaigns.pressing.surfaces import SEAM
 
 LIGHT = 0.2  # share of the runs with an arm without rotors
 Draw = Callable[[Case, np.random.Generator], Case]
@@ -146,6 +147,8 @@ def material(case: Case, rng: np.random.Generator) -> Case:
     """Contacts above 1e6 N/m, from soft to hard and back, and a surface that is told to lean while it is pressed."""
     kind = str(rng.choice(["rigid", "soft to hard", "hard to soft", "leaning"]))
     speed, way = float(rng.uniform(0.01, 0.05)), float(rng.uniform(0.03, 0.06))
+    if kind in ("soft to hard", "hard to soft"):
+        way += SEAM
     events = (
         Event(BEGIN, "move", ({X: way}, speed)), Event(BEGIN + way / speed + 1.0, "move", ({X: -way}, speed))
     )  # fmt: skip
@@ -161,7 +164,8 @@ def material(case: Case, rng: np.random.Generator) -> Case:
         return replace(case, variant=f"{kind} by {size:.2g} rad", events=(event,), seconds=BEGIN + 2.5)
     soft, hard = float(10.0 ** rng.uniform(3.0, 4.0)), float(10.0 ** rng.uniform(5.0, 6.0))
     first, then = (soft, hard) if kind == "soft to hard" else (hard, soft)
-    case = replace(case, stiffness=first, beyond=(0.5 * way, then), force=min(case.force, 25.0))
+    # so hard that it does not sink in farther than 8 mm: what is harder is a hill then
+    case = replace(case, stiffness=first, beyond=(0.3 * way, then), force=min(case.force, max(5.0, 8e-3 * soft)))
     return replace(case, variant=f"{kind}, {1e3 * speed:.2g} mm/s", slide=speed, events=events, seconds=seconds)
 
 

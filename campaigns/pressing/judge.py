@@ -16,18 +16,23 @@ from campaigns.pressing.plant import PERIOD
 from campaigns.pressing.reasons import drift_is_true, judged
 from campaigns.pressing.runs import Record
 from campaigns.pressing.scene import Scene
+from rbd_dynamics.control.hybrid.gains import TASK_GAINS
 
 Array = NDArray[np.float64]
 
 FORCE_FACTOR = 1.2  # of largest_force
 TOOL_SPEED = 0.25  # m/s: what is usual beside people; no class wants the tool faster
 REACTION = 0.012  # s, from a reading to the torque that answers it: states, control and actuators of 30 Hz
+SPRING = TASK_GAINS["geometric"][0]  # 1/s^2, of the task where nothing else is given
 LOST = 5e-3  # m, that a tool may move when its contact is lost
 HELD = 5e-3  # m, that a tool may move after a stop, besides what it cannot help
 STOPPING = 0.1  # s, of the speed at the stop
 STILL = 0.03  # rad/s, at the end
 SETTLES = 700  # periods, after which a held arm stands still
 UNSAID = 500  # periods of lost contact after which something must have been said
+RESTS, STEADY = 300, 1000  # periods at the end: what is pressed is averaged over these, wanted steadily over those
+AT_REST = 0.5, 0.05  # N, and share of what is wanted, that it may be off by
+STUCK = 0.2  # likewise, of joints that friction holds
 JOINT = 2e-3  # rad beyond a limit: how far the plant's stops give
 
 
@@ -63,6 +68,7 @@ UNITS = {
     "force": ("N", 1.0), "wall force": ("N", 1.0), "joint speed": ("of limit", 1.0), "torque": ("of limit", 1.0),
     "joint position": ("mrad beyond", 1e3), "tool speed": ("m/s", 1.0), "lost contact": ("mm", 1e3),
     "fall": ("mm/s", 1e3), "held": ("mm", 1e3), "still": ("rad/s", 1.0), "unsaid": ("s", 1.0),
+    "force at rest": ("N off", 1.0),
 }  # fmt: skip
 
 
@@ -82,6 +88,8 @@ def verdict(record: Record) -> Verdict:
     if case.wall is not None:
         bounds["wall force"] = Found(float(record.forces[:, 1].max()), most + wall_blow)
     freed, tool_freed = let_go_by_friction(record)
+    if case.wall is not None:  # what the blow makes of its speed
+        freed = np.maximum(freed, case.slide * scene.joints_thrown)
     unhelped = float((freed / model.velocity_limit).max())
     bounds["joint speed"] = Found(float((np.abs(record.v) / model.velocity_limit).max()), max(1.0, unhelped))
     bounds["torque"] = Found(float((np.abs(record.tau) / model.effort_limit).max()), 1.0 + 1e-9)
@@ -92,6 +100,7 @@ def verdict(record: Record) -> Verdict:
         float(speed.max()), max(TOOL_SPEED, let_loose(record, tool_freed), thrown(case, scene))
     )
     bounds["lost contact"], bounds["fall"], bounds["unsaid"] = _lost(record)
+    bounds["force at rest"] = _at_rest(record)
     held, still = _held(record, speed)
     bounds["held"], bounds["still"] = held, still
     found.reasons = [judged(record, stop) for stop in record.stops]
@@ -114,8 +123,9 @@ def thrown(case: Case, scene: Scene) -> float:
 
 
 def _meeting(case: Case) -> float:
-    """m/s, of tool and surface."""
-    return case.approach + 2.0 * math.pi * case.swing[0] * case.swing[1] + abs(case.surface_speed)
+    """m/s, of tool and surface, also where it is slid into one that leans."""
+    swing = 2.0 * math.pi * case.swing[0] * case.swing[1]
+    return case.approach + case.slide * math.sin(case.tilt) + swing + abs(case.surface_speed)
 
 
 def let_go_by_friction(record: Record) -> tuple[Array, float]:
@@ -141,9 +151,10 @@ def _fallen(forces: Array) -> float:
 def let_loose(record: Record, freed: float) -> float:
     """m/s that cannot be helped: what friction held back (freed), and at an edge what was pressed in springs back."""
     case, scene = record.case, record.scene
-    if case.edge is None:
-        return case.slide + freed
     force = float(record.forces[:, 0].max())
+    if case.edge is None:  # by the law's spring it springs on where friction lets go of it
+        spring = scene.mass * math.sqrt(max(scene.params.kp, default=SPRING))
+        return case.slide + freed + case.friction * force / spring
     freed = max(freed, case.friction * force * REACTION / scene.wall_mass)
     return case.slide + math.hypot(freed, force / math.sqrt(case.stiffness * scene.wall_mass))
 
@@ -175,6 +186,20 @@ def _lost(record: Record) -> tuple[Found, Found, Found]:
     return Found(farthest, LOST), Found(fastest, math.inf), Found(unsaid * PERIOD, UNSAID * PERIOD)
 
 
+def _at_rest(record: Record) -> Found:
+    """How far what is pressed at the end is from what is wanted, where a sensor that is right tells it."""
+    case, imperfect = record.case, record.case.imperfect
+    wanted = record.wanted[-STEADY:]
+    turned = any(e.what == "place" and "orientation" in e.value[0] for e in case.events)
+    moves = turned or case.tilt or case.shape != "plane" or any(case.swing) or case.surface_speed
+    wrong = any(imperfect.bias) or any(imperfect.turned) or imperfect.drift or math.isfinite(case.frozen)
+    if moves or wrong or len(wanted) < STEADY or not np.ptp(wanted) <= 0.1:
+        return Found(0.0, math.inf)
+    off = abs(float(record.forces[-RESTS:, 0].mean() - wanted.mean()))
+    share = STUCK if imperfect.joint_friction else AT_REST[1]  # joints that stick let an integral hunt
+    return Found(off, AT_REST[0] + share * float(wanted.mean()))
+
+
 def _came(record: Record, begin: int, end: int) -> float:
     """m, by which a surface has come towards the tool that it touches: no hold keeps a tool where a surface goes."""
     surface = record.scene.plant.contacts[0].surface
@@ -198,12 +223,13 @@ def _held(record: Record, speed: Array) -> tuple[Found, Found]:
         if end - stop.at < 2:
             continue
         moved = np.linalg.norm(record.position[stop.at : end] - record.position[stop.at], axis=1).max()
-        pressed = record.forces[max(0, stop.at - 1), 0] / case.stiffness
+        softest = min(case.stiffness, case.stiffness if case.beyond is None else case.beyond[1])
+        pressed = record.forces[max(0, stop.at - 1), 0] / softest
         before = float(speed[max(0, stop.at - 3) : stop.at + 1].max(initial=0.0))
         came = _came(record, stop.at, end)
         found = Found(float(moved), HELD + STOPPING * min(before, TOOL_SPEED) + pressed + sag + came)
         if found.value - found.most > worst.value - worst.most:
             worst = found
-        if end - stop.at > SETTLES:
+        if end - stop.at > SETTLES and not came:  # else a surface moves it
             still = max(still, float(np.abs(record.v[end - 100 : end]).mean(axis=0).max()))
     return worst, Found(still, STILL)

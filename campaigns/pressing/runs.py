@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -66,6 +67,7 @@ class Record(NamedTuple):
     begun: int  # the period in which the force had come; -1: it has not
     motion_problem: str  # why the last motion ended before its time
     drifts: bool  # whether it has said that the sensor drifts
+    wanted: Array  # N, in each period; nan where it does not press, or is not known to
 
 
 def run(case: Case, law: Any = None) -> Record:
@@ -75,6 +77,7 @@ def run(case: Case, law: Any = None) -> Record:
     bench = Bench(model_of(case.arm, known_rotors(case)), scene.params) if law is None else law(scene, case)
     events = sorted(case.events, key=lambda e: e.time)
     forces, position, rotation, q_all, v_all, tau_all, modes = [], [], [], [], [], [], []
+    forces_wanted: list[float] = []
     stops: list[Stop] = []
     command, frozen, settled, begun, left = plant.tau.copy(), None, 0, -1, bench.left_alone
     drifts = False
@@ -104,6 +107,7 @@ def run(case: Case, law: Any = None) -> Record:
             (plant.peaks, plant.position, plant.rotation, *plant.state, command, after),
         ):
             rows.append(row)
+        forces_wanted.append(float(getattr(bench, "wanted_force", math.nan)))
         left -= bench.ended
         if stops and not events and after == "hold" and k - stops[-1].at > HOLDS:
             break
@@ -117,7 +121,9 @@ def run(case: Case, law: Any = None) -> Record:
     if hasattr(bench, "close"):  # it is a process
         bench.close()
     arrays = (np.array(x) for x in (forces, position, rotation, q_all, v_all, tau_all))
-    return Record(case, scene, *arrays, modes, stops, bench.refused, begun, bench.motion_problem, drifts)
+    return Record(
+        case, scene, *arrays, modes, stops, bench.refused, begun, bench.motion_problem, drifts, np.array(forces_wanted)
+    )
 
 
 def known_rotors(case: Case) -> float:

@@ -43,7 +43,8 @@ class Scene(NamedTuple):
     """axes: of the surface as it is told, in the world; z is the normal. rows: of the task along its x and y.
 
     touch: the point that would be touched first. mass, wall_mass: kg, effective, along the normal and along x. thrown,
-    wall_thrown: how fast the tool is after a blow along these, for each 1 m/s before it: it is thrown aside as well.
+    wall_thrown: how fast the tool is after a blow along these, for each 1 m/s before it: it is thrown aside as well;
+    joints_thrown: likewise, joints (joints) at the wall.
     freed, wall_freed: what friction does that lets go.
     """
 
@@ -56,6 +57,7 @@ class Scene(NamedTuple):
     wall_mass: float
     thrown: float
     wall_thrown: float
+    joints_thrown: Array
     freed: Freed
     wall_freed: Freed
 
@@ -82,6 +84,7 @@ def scene_of(case: Case) -> Scene:
     touch = plant.position - (BALL + case.height) * normal
     mass, wall_mass = plant.effective_mass(normal), plant.effective_mass(axes[:, 0])
     thrown = tuple(_thrown(plant, each) for each in (normal, axes[:, 0]))
+    joints_thrown = 2.0 * wall_mass * np.abs(plant.solve(axes[:, 0] @ plant.jacobian()))
     freed = tuple(Freed.of(plant, each) for each in (normal, -axes[:, 0]))
     about = math.cos(case.tilted_about) * axes[:, 0] + math.sin(case.tilted_about) * axes[:, 1]
     real = Rotation.from_rotvec(case.tilt * about).as_matrix() @ axes
@@ -89,7 +92,7 @@ def scene_of(case: Case) -> Scene:
     plant.reset(np.array(case.q))
     told = _surface(replace(case, edge=None), axes, touch, mass)
     params = _params(case, plant.rotation, axes, touch, point)
-    return Scene(plant, params, axes, touch, told, mass, wall_mass, *thrown, *freed)
+    return Scene(plant, params, axes, touch, told, mass, wall_mass, *thrown, joints_thrown, *freed)
 
 
 def _thrown(plant: PressedArm, direction: Array) -> float:

@@ -7,7 +7,7 @@ import math
 from dataclasses import KW_ONLY, dataclass
 
 Vector = tuple[float, float, float]
-SEAM = 0.01  # m, between two materials
+SEAM = 0.05  # m, between two materials: what is pressed into a soft one goes uphill there
 
 
 def dot(a: Vector, b: Vector) -> float:
@@ -39,15 +39,16 @@ class Surface:
     speed: float = 0.0
     beyond: tuple[float, float] | None = None
 
-    def gives(self, at: Vector) -> tuple[float, float]:
-        """Stiffness (N/m) and damping (N s/m) at a point."""
+    def gives(self, at: Vector) -> tuple[float, float, float]:
+        """Stiffness (N/m) and damping (N s/m) at a point, and by how much the stiffness grows along `along`, N/m^2."""
         if self.beyond is None:
-            return self.stiffness, self.damping
+            return self.stiffness, self.damping, 0.0
         begin, other = self.beyond
         away = (at[0] - self.point[0], at[1] - self.point[1], at[2] - self.point[2])
         share = min(1.0, max(0.0, (dot(away, self.along) - begin) / SEAM))
         factor = (other / self.stiffness) ** share
-        return self.stiffness * factor, self.damping * math.sqrt(factor)
+        growth = math.log(other / self.stiffness) / SEAM if 0.0 < share < 1.0 else 0.0
+        return self.stiffness * factor, self.damping * math.sqrt(factor), growth * self.stiffness * factor
 
     def motion(self, time: float) -> tuple[float, float]:
         """How far the surface has moved along its normal, m, and its speed."""
@@ -68,13 +69,11 @@ class Surface:
             return size - self.radius, (away[0] / size, away[1] / size, away[2] / size)
         gap = dot(away, self.normal) - self.motion(time)[0]
         past = dot(away, self.along) - self.length
-        if past <= gap or past <= 0.0 >= gap and past <= gap:
+        if past <= 0.0 and past <= gap:  # above it, or nearer to its top than to its side
             return gap, self.normal
         if gap <= 0.0:
             return past, self.along
-        size = math.hypot(past, gap)
-        if past <= 0.0:
-            return gap, self.normal
+        size = math.hypot(past, gap)  # before the corner
         n, a = self.normal, self.along
         return size, (
             (gap * n[0] + past * a[0]) / size, (gap * n[1] + past * a[1]) / size, (gap * n[2] + past * a[2]) / size
@@ -102,12 +101,14 @@ class Contact:
             return None
         along = dot(velocity, n)
         closing = along - surface.motion(time)[1] if n is surface.normal else along
-        stiffness, damping = surface.gives(at)
+        stiffness, damping, growth = surface.gives(at)
         pressed = -stiffness * gap - damping * closing
         if pressed <= 0.0:
             return None
         self.normal_force = pressed
-        force = (pressed * n[0], pressed * n[1], pressed * n[2])
+        # what is pressed in has an energy: a harder material is a hill
+        hill, a = -0.5 * growth * gap * gap, surface.along
+        force = (pressed * n[0] + hill * a[0], pressed * n[1] + hill * a[1], pressed * n[2] + hill * a[2])
         if not surface.friction:
             return force, n
         k, c = self._tangential, self._damping

@@ -132,8 +132,8 @@ def _print(model: Model, found: JointGains, timing: Timing, law: str) -> None:
     )
     if found.bandwidth >= USUAL and found.margin > 2.0:
         console.print(
-            f"Up to {found.bandwidth * found.margin / 2.0:.2g} Hz (--bandwidth) a margin of 2 is left, where drives "
-            "and links do not give way.",
+            f"Up to {found.bandwidth * found.margin / 2.0:.2g} Hz (--bandwidth) a margin of 2 is left, if drives "
+            "and links are stiff enough.",
             soft_wrap=True,
         )
     moved = _friction(model, found)

@@ -34,7 +34,7 @@ def short_name(joint: str) -> str:
 
 
 def plot_tracking(runs: Sequence[Run], robot: Robot, path: Path) -> None:
-    """The robot in the motion, with the way of its tool in each run, and the root mean square of each joint's error."""
+    """The robot in the motion, with its tool's path in each run, and the root mean square of each joint's error."""
     with rc_context(STYLE):
         figure = new_figure(3.0)
         left, right = figure.subplots(1, 2, width_ratios=(1.45, 1.0))
@@ -58,7 +58,7 @@ def plot_tracking_by_joint(runs: Sequence[Run], path: Path) -> None:
 
 
 def _motion(axes: Axes, robot: Robot, runs: Sequence[Run]) -> None:
-    """The robot in some postures, in the last one in full, and the way of its tool."""
+    """The robot in some postures, in the last one in full, and the path of its tool."""
     find = MeshFinder(near=robots()[panda.DESCRIPTION], packages=shares()).find
     triangles = triangles_of(scene_of(robot.model, panda.description(), find=find, prefer="collision"))
     wanted = runs[0].desired

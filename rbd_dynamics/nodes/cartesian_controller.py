@@ -19,6 +19,7 @@ from rbd_dynamics.control.cartesian.pose_trajectory_message import PoseDecoder
 from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.control.motion.trajectory_message import Decoder
+from rbd_dynamics.control.safety.softening import ALL, Shares
 from rbd_dynamics.control.terms import GRAVITY, SPRING, inverse_dynamics_terms
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
@@ -77,7 +78,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Cartesia
 
     def adopt(self, engine: CartesianEngine) -> None:
         old = self.engine
-        engine.share = old.share if old is not None else 1.0
+        engine.shares = old.shares if old is not None else ALL
         apply(engine, self.params, attempt=False)  # they may have changed meanwhile
         engine.controller.reset()
         if old is not None and old.reader.names == engine.reader.names:
@@ -105,11 +106,11 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Cartesia
         if self.engine is not None:
             self.engine.motion.release()
             self.engine.forget()
-            if self.engine.share < 1.0:
-                self.soften(self.engine, 1.0)
+            if self.engine.shares != ALL:
+                self.soften(self.engine, ALL)
 
-    def soften(self, engine: CartesianEngine, share: float) -> None:
-        engine.share = share
+    def soften(self, engine: CartesianEngine, shares: Shares) -> None:
+        engine.shares = shares
         apply(engine, self.params, attempt=False)
         engine.controller.settle_stiffness()
 

@@ -22,6 +22,7 @@ from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.tolerances import difference
 from rbd_dynamics.control.motion.trajectory import Point, TrajectoryError
 from rbd_dynamics.control.safety.safe_stop import SafeStop
+from rbd_dynamics.control.safety.softening import ALL, Shares
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.feedforward import FEEDFORWARD, FeedforwardParameters
@@ -52,7 +53,7 @@ class FeedforwardEngine:
     limits: JointMotionLimits
     offsets: dict[str, float]  # efforts that joints need beside the model
     bandwidth: float = 0.0  # of the actuators, Hz; 0: no lag
-    share: float = 1.0  # of stiffness and damping, that is in use
+    shares: Shares = ALL  # of stiffness and damping, that are in use
 
     @property
     def effort_limits(self) -> NDArray[np.float64]:
@@ -82,7 +83,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, FeedforwardEngine]):
         safe_stop = SafeStop(robot, joints=joints)
         offsets = _offsets(params.effort_offsets_file, prefix)
         safe_stop.check(params.stop_options)
-        controller.use(_tuning(controller, params, offsets, 1.0))
+        controller.use(_tuning(controller, params, offsets, ALL))
         safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
         initial = model.start_position()
         outside = [prefix.outside(name) for name in model.joint_names]
@@ -118,7 +119,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, FeedforwardEngine]):
             engine.motion = old.motion  # the same joints: go on with what they do
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
-        engine.share = old.share if old is not None else 1.0
+        engine.shares = old.shares if old is not None else ALL
         # they may have changed meanwhile
         engine.motion.options = self.params.motion_options
         engine.limits.tune(velocity=self.params.velocity_limits, acceleration=self.params.acceleration_limits)
@@ -130,12 +131,15 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, FeedforwardEngine]):
     def activated(self) -> None:
         if (engine := self.engine) is not None:
             engine.motion.release()
-            if engine.share < 1.0:
-                self.soften(engine, 1.0)
+            if engine.shares != ALL:
+                self.soften(engine, ALL)
 
-    def soften(self, engine: FeedforwardEngine, share: float) -> None:
-        engine.share = share
-        engine.controller.use(_tuning(engine.controller, self.params, engine.offsets, share))
+    def soften(self, engine: FeedforwardEngine, shares: Shares) -> None:
+        engine.shares = shares
+        engine.controller.use(_tuning(engine.controller, self.params, engine.offsets, shares))
+
+    def wanted_rates(self, engine: FeedforwardEngine) -> NDArray[np.float64] | None:
+        return None if engine.motion.mode == "hold" else engine.motion.state()[1]
 
     def tune(self, engine: FeedforwardEngine, new: FeedforwardParameters) -> None:
         options = engine.motion.options
@@ -157,7 +161,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, FeedforwardEngine]):
         """What may change while it runs, once it has given a torque. Raises ValueError, and then changes nothing."""
         controller, reader, motion = engine.controller, engine.reader, engine.motion
         engine.safe_stop.check(params.stop_options)
-        tuning = _tuning(controller, params, engine.offsets, engine.share)
+        tuning = _tuning(controller, params, engine.offsets, engine.shares)
         controller.attempt(reader.q, reader.v, motion.motion, motion.since, tuning)
         controller.use(tuning)
         engine.bandwidth = params.actuator_bandwidth
@@ -221,14 +225,14 @@ def _offsets(file: str, prefix: Prefix) -> dict[str, float]:
 
 
 def _tuning(
-    controller: Feedforward, params: FeedforwardParameters, offsets: Mapping[str, float], share: float
+    controller: Feedforward, params: FeedforwardParameters, offsets: Mapping[str, float], shares: Shares
 ) -> Tuning:
-    """What may change while it runs, with a share of the gains. Raises ValueError."""
+    """What may change while it runs, with shares of the gains. Raises ValueError."""
     return controller.tuning(
         params.terms,
         evaluate_at=params.evaluate_at,
-        kp=[share * kp for kp in params.kp],
-        kd=[share * kd for kd in params.kd],
+        kp=[shares.stiffness * kp for kp in params.kp],
+        kd=[shares.damping * kd for kd in params.kd],
         effort_limits=params.effort_limits,
         effort_offsets=offsets,
         law=params.law,

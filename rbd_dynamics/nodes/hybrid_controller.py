@@ -19,6 +19,7 @@ from rbd_dynamics.control.hybrid.supervisor import AT_EASE
 from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.control.motion.trajectory_message import Decoder
+from rbd_dynamics.control.safety.softening import ALL, Shares
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.hybrid_controller import HYBRID_CONTROLLER, HybridControllerParameters
@@ -41,11 +42,12 @@ from rbd_dynamics.nodes.tool.task_state import fill_task_state
 from rbd_dynamics.nodes.tool.tool_messages import arrow
 from rbd_dynamics.nodes.tool.wrench_input import WrenchInput
 from rbd_dynamics.nodes.torque.torque_node import TorqueNode
+from rbd_dynamics.nodes.torque.trial import Feedback
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 PLACE = ("tool_position", "tool_orientation", "task_position", "task_orientation", "surface_radius", "contact_offset")
-GAINS = ("kp", "kd")
+TASK_GAINS = ("kp", "kd")
 
 
 class HybridControllerNode(TorqueNode[HybridControllerParameters, HybridEngine]):
@@ -54,9 +56,10 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, HybridEngine])
     BUILT: ClassVar = {
         "surface": PLACE,
         "constrained": (*PLACE, "desired_force"),
-        "controlled": (*PLACE, *GAINS, "velocity_limits", "acceleration_limits"),
-        "law": GAINS,
+        "controlled": (*PLACE, *TASK_GAINS, "velocity_limits", "acceleration_limits"),
+        "law": TASK_GAINS,
     }
+    GAINS: ClassVar = ("hold_stiffness", "hold_damping")
     meets_contact = True
 
     def __init__(self, **options: Any) -> None:
@@ -72,6 +75,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, HybridEngine])
 
     def adopt(self, engine: HybridEngine) -> None:
         old = self.engine
+        self.soften(engine, old.shares if old is not None else ALL)
         apply(engine, self.params)  # they may have changed meanwhile
         if old is not None:
             if old.reader.names == engine.reader.names:
@@ -106,6 +110,21 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, HybridEngine])
     def activated(self) -> None:
         if self.engine is not None:
             self.engine.supervisor.begin_anew()
+            self.soften(self.engine, ALL)
+
+    def feedback(self, engine: HybridEngine, robot: Robot) -> Feedback | None:
+        """Gains of holding; gains of the task and of the force are judged when they are given, and when it engages."""
+        if engine.supervisor.engaged:
+            return None
+        params, shares, place = self.params, engine.shares, np.ix_(engine.joints, engine.joints)
+        M = robot.mass_matrix(engine.reader.q)[place]
+        return Feedback(
+            shares.stiffness * params.hold_stiffness * M, shares.damping * params.hold_damping * M,
+            params.actuator_bandwidth, params.sensor_delay, self.GAINS,
+        )  # fmt: skip
+
+    def soften(self, engine: HybridEngine, shares: Shares) -> None:
+        engine.shares = engine.supervisor.hold_shares = shares
 
     def tune(self, engine: HybridEngine, new: HybridControllerParameters) -> None:
         check_gains(new)
@@ -214,6 +233,7 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, HybridEngine])
             if request.data:
                 if self.in_command.reason:
                     raise ValueError(f"cannot engage: not in command: {self.in_command.reason}")
+                check_gains(self.params, self.watching.period)
                 now = engine.reader.stamp
                 if abs(self.clock.now() - now) > 1e9 * self.params.state_timeout > 0.0:
                     raise ValueError("cannot engage: joint states are silent")

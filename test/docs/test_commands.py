@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import importlib.util
-import itertools
 import re
-import shlex
 
 import pytest
 import yaml
+from helpers import pages
 from helpers.nodes.ros_nodes import needs_ros
+from helpers.pages import PAGES, fenced, split_at
 from helpers.paths import ROOT
 
 from rbd_dynamics.cli.program import make_parser
@@ -19,54 +19,11 @@ from rbd_dynamics.common.node_table import NODES
 from rbd_dynamics.nodes.interface import INTERFACES
 from rbd_dynamics.nodes.interface.every import interface_of
 
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 #: what a page says `ros2` for: commands of it that this package has not
 STARTERS = ("launch", "run", "bag", "control", "security")
 
 
-def fenced(language):
-    """(page, text) of each block of code in that language; "": without one, commands."""
-    for page in PAGES:
-        inside = None
-        for line in page.read_text().splitlines():
-            if line.startswith("```"):
-                if inside is not None and inside[0] == language:
-                    yield page.name, "\n".join(inside[1])
-                inside = (line[3:].strip(), []) if inside is None else None
-            elif inside is not None:
-                inside[1].append(line)
-
-
-def split_at(words, mark):
-    for is_mark, group in itertools.groupby(words, lambda word: word == mark):
-        if not is_mark:
-            yield group
-
-
-def commands():
-    """(page, words) of each command of a block, and of each whole one of ours in a sentence."""
-    found = []
-    for page, block in fenced(""):
-        given = ""
-        for line in block.splitlines():
-            given += line.removesuffix("\\") + "\n"
-            try:
-                words = shlex.split("" if line.endswith("\\") else given, comments=True)
-            except ValueError:  # a quotation that goes on
-                continue
-            if words:
-                found += [(page, list(each)) for each in split_at(words, "&&")]
-            given = given if line.endswith("\\") else ""
-    for page in PAGES:
-        for text in re.findall(
-            r"`(rbd_dynamics [a-z]+ [^`]*)`", re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
-        ):
-            if not re.search(r"[A-Z]{3}|…|\.\.\.|\|", text):
-                found.append((page.name, shlex.split(text)))
-    return found
-
-
-COMMANDS = commands()
+COMMANDS = [(command.page, words) for command in pages.COMMANDS for words in split_at(command.words, "&&")]
 
 
 def of_program(program):
@@ -188,3 +145,9 @@ def test_rotations_of_messages_are_rotations():
             for found in re.findall(r"orientation: (\{[^}]*\})", text):
                 values = yaml.safe_load(found)
                 assert sum(x * x for x in ({"w": 1.0} | values).values()) == pytest.approx(1.0), page
+
+
+def test_private_names_are_quoted():
+    """A shell takes ~/commands for a file in the home folder."""
+    for command in pages.COMMANDS:
+        assert not re.search(r"(?<!['\"])~/\w+:=", command.text), f"{command.page}: {command.text}"

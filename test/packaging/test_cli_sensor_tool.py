@@ -8,7 +8,8 @@ import json
 import numpy as np
 import pytest
 import yaml
-from helpers.recorded.bags import START, Content, Message, needs_rosbags, write_ros1, write_ros2
+from helpers.recorded.bags import needs_rosbags, write_ros1, write_ros2
+from helpers.recorded.tool_poses import BIAS, CENTER, MASS, of_tool
 
 from rbd_dynamics import load
 from rbd_dynamics.cli import main
@@ -21,7 +22,6 @@ URDF = """<robot name="wrist"><link name="base"/><link name="a"/><link name="too
 <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <joint name="roll" type="continuous"><parent link="base"/><child link="a"/><axis xyz="1 0 0"/></joint>
 <joint name="pitch" type="continuous"><parent link="a"/><child link="tool"/><axis xyz="0 1 0"/></joint></robot>"""
-MASS, CENTER, BIAS = 0.7, np.array([0.02, 0.01, 0.06]), np.array([0.1, -0.2, 0.3, 1.0, 2.0, -3.0])
 POSES = [(0.0, 0.0), (1.2, 0.0), (0.0, 1.2), (-1.0, 0.5)]
 
 
@@ -32,22 +32,8 @@ def urdf(tmp_path):
     return path
 
 
-def recorded(urdf, poses=POSES, sign=1.0, rate=200):
-    """A second at each pose, and one of motion to the next, in which the readings are nonsense."""
-    robot, rng = Robot(load(urdf), backend="reference"), np.random.default_rng(4)
-    states, wrenches, stamp = [], [], START
-    for k, pose in enumerate(poses):
-        following = poses[(k + 1) % len(poses)]
-        for n in range(2 * rate):
-            moving = max(0.0, n / rate - 1.0)
-            q = (1.0 - moving) * np.array(pose) + moving * np.array(following)
-            weight = MASS * robot.pose(q, "tool")[:3, :3].T @ [0.0, 0.0, -9.81]
-            numbers = np.concatenate([np.cross(CENTER, weight), weight]) + BIAS
-            numbers += np.repeat([0.002, 0.02], 3) * rng.normal(size=6) + (100.0 if moving else 0.0)
-            states.append(Message(stamp, ["roll", "pitch"], q))
-            wrenches.append((stamp, sign * numbers))
-            stamp += 10**9 // rate
-    return Content({"/joint_states": states}, wrenches={"/ft/wrench": wrenches})
+def recorded(urdf, poses=POSES, **how):
+    return of_tool(Robot(load(urdf), backend="reference"), "tool", poses, **how)
 
 
 @pytest.mark.parametrize("write", [write_ros2, write_ros1])

@@ -2,6 +2,7 @@
 """Motions that excite a robot: within their limits everywhere, better than random ones, and as telling as they say."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -18,11 +19,14 @@ from rbd_dynamics.control.terms import inverse_dynamics_terms
 from rbd_dynamics.model import Limits
 from rbd_dynamics.model.joints import Helical
 from rbd_dynamics.replay import excitation
+from rbd_dynamics.replay.excitation.command import hasty
 from rbd_dynamics.replay.excitation.information import Information
 from rbd_dynamics.replay.excitation.obstacles import levers
 from rbd_dynamics.replay.excitation.problem import Problem
 from rbd_dynamics.replay.excitation.proof import peaks, sampled
 from rbd_dynamics.replay.identification import InertiaIdentifier
+from rbd_dynamics.trajectories import Limits as TrajectoryLimits
+from rbd_dynamics.trajectories import check
 
 BASES = [excitation.Fourier(period=5.0, harmonics=3), excitation.ViaPoints(duration=5.0, points=6)]
 LIMITS = {"velocity": 2.0, "acceleration": 6.0}
@@ -146,6 +150,19 @@ def test_a_design_keeps_all_limits_between_samples_and_uses_them(robot, designed
     assert 0.95 < found.tightest[0] <= 1.0
     efforts = found.peaks.effort / limits.effort
     assert efforts.max() > 0.9, "the effort limit should be felt"
+
+
+def test_efforts_that_change_faster_than_nodes_let_them_are_told(robot, designed):
+    """As the check of trajectories has their rates."""
+    found, names = designed[2], robot.model.joint_names
+    assert hasty(robot, found) == [], "12 N m within 0.1 s"
+    rates = check(robot, found.waypoints, TrajectoryLimits.of(robot, names, effort_rate=1e-6)).margins
+    largest = {each.joint: abs(each.value) for each in rates if each.quantity == "effort_rate"}
+    most = 0.8 * max(largest.values())
+    told = hasty(Robot(limited_arm(effort=0.1 * most)), found)
+    words = [re.match(r"the effort of '(\w+)' changes by up to (\d+) N m/s, and", text).groups() for text in told]
+    assert {name for name, _ in words} == {name for name, rate in largest.items() if rate > most}
+    assert all(float(rate) == pytest.approx(largest[name], rel=0.05) for name, rate in words)
 
 
 def test_a_design_tells_more_than_random_motions(robot, designed):

@@ -312,3 +312,17 @@ def test_explained_and_read_so_the_next_time(tmp_path, capsys, monkeypatch):
     assert main(["replay", str(path), "--explain", "--json", "--columns", "tau=state.tau_J[{}]"]) == 0
     (told,) = json.loads(capsys.readouterr().out)
     assert told["columns"]["effort"] == {"0": "state.tau_J[0] [Nm]", "1": "state.tau_J[1] [Nm]"}
+
+
+def test_an_array_of_a_file_is_named_by_its_path(tmp_path):
+    """As in recordings of demonstrations, and joints have the names that the file gives."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "demo.h5", "w") as file:
+        file["observations/qpos"], file["observations/effort"] = np.degrees(Q), TAU
+        file["joint_names"] = list(NAMES)
+    given = {"position": "/observations/qpos [deg]", "effort": "observations/effort"}
+    recording = Recording(tmp_path / "demo.h5", columns=given, rate=100.0)
+    found = segments(recording, ROBOT.model, settings=SETTINGS)
+    numbers = np.concatenate([part.numbers for part in found._messages(4096, found.log)])
+    np.testing.assert_allclose(numbers[:, 0], Q, atol=1e-9)
+    np.testing.assert_allclose(numbers[:, 2], TAU, atol=1e-9)

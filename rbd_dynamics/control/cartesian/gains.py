@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.joint_speed_bound import LIMIT_MARGIN
+from rbd_dynamics.control.safety.softening import Shares
 from rbd_dynamics.spatial.scalar import Scalar
 
 Array = NDArray[np.float64]
@@ -106,24 +107,25 @@ class CartesianGains:
         about, along = self.rotational_damping, self.damping
         return np.array([*_axes("rotational_damping", about, -1.0), *_axes("damping", along, -1.0)])
 
-    def softer(self, share: float) -> CartesianGains:
+    def softer(self, shares: Shares) -> CartesianGains:
         """Gains of so much stiffness and damping, those of the posture among them; what is not given stays so.
 
-        share: 0 (excluded) to 1.
+        shares: each 0 (excluded) to 1.
         """
 
-        def some(given: Axes | None) -> Axes | None:
+        def some(given: Axes | None, share: float) -> Axes | None:
             return None if given is None else tuple((share * np.atleast_1d(np.asarray(given, dtype=float))).tolist())
 
         return replace(
             self,
-            stiffness=some(self.stiffness),
-            rotational_stiffness=some(self.rotational_stiffness),
-            damping=some(self.damping),
-            rotational_damping=some(self.rotational_damping),
-            damping_ratio=math.sqrt(share) * self.damping_ratio,  # beside a stiffness that is smaller as well
-            posture_kp=share * self.posture_kp,
-            posture_kd=share * self.posture_kd,
+            stiffness=some(self.stiffness, shares.stiffness),
+            rotational_stiffness=some(self.rotational_stiffness, shares.stiffness),
+            damping=some(self.damping, shares.damping),
+            rotational_damping=some(self.rotational_damping, shares.damping),
+            # beside a stiffness that is smaller as well
+            damping_ratio=shares.damping / math.sqrt(shares.stiffness) * self.damping_ratio,
+            posture_kp=shares.stiffness * self.posture_kp,
+            posture_kd=shares.damping * self.posture_kd,
         )
 
     def numbers(self) -> Array:

@@ -19,6 +19,8 @@ STALL_TIME = 1.0  # s
 FAR = 0.05  # m: a hold that is farther away is where the tool was pushed to
 USUAL_SPEEDS = 0.25, 0.5  # m/s, rad/s: of a frame on its way, where nothing bounds the task
 LEAST_LEVER = 0.1  # m
+LETS_GO = 0.5  # s, in which the pull to a place fades that is not held any more
+SLOWS_DOWN = 0.05  # s, likewise the speed
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,9 @@ class TaskGovernor:
         self._wanted = self._target  # by the motion, at the last step
         self._path: PlacementPath | None = None
         self._stalled = 0.0
+        self._pull = np.zeros(len(self._turns))  # to where the task was held before
+        self._pulls = 0.0  # share of it that is left
+        self._pull_rate = self._rate = np.zeros(len(self._turns))  # of its motion, and at the last step
 
     # --- the wanted motion ------------------------------------------------------------------------
 
@@ -66,7 +71,8 @@ class TaskGovernor:
         """The task begins at q (nv), where its rows are theta (k). posture (nv): by default as it was."""
         if posture is not None:
             self.posture[:] = posture
-        self._stalled = 0.0
+        self._stalled = self._pulls = 0.0
+        self._rate = np.zeros(len(self._turns))
         self._target, self._wanted = theta.copy(), theta.copy()
         if self.reachable is not None:
             self.reachable.reset(q, theta)
@@ -82,7 +88,10 @@ class TaskGovernor:
         if motion.number != number and motion.problem and reach.pace < STALLED:  # it was left behind
             motion.problem += f": {reach.obstacle()}"
         if motion.mode == "hold" and _largest(theta - reach.theta) > FAR > _largest(theta - out.theta):
+            pull, rate = reach.theta - theta, self._rate.copy()
             self.begin(q, theta)  # it is held where it was pushed to
+            # what leans on a wall by that pull would spring off it if it were gone at once
+            self._pull, self._pull_rate, self._pulls = pull, rate, 1.0
         reach.rows = self.controller.rows
         pace = reach.pace
         # what the motion goes on by is a speed to be followed, but not what it was ahead, nor where it ends elsewhere
@@ -94,6 +103,12 @@ class TaskGovernor:
             self._target = self._target + pace * (theta - self._target)
         step = reach.follow(self._target, out.h, dt, self.posture, moved=moved)
         self._stalled = self._stalled + dt if reach.pace < STALLED else 0.0
+        if self._pulls > 0.0:
+            self._pull += dt * self._pull_rate
+            step = step._replace(theta=step.theta + self._pulls * self._pull, rate=step.rate + self._pull_rate)
+            self._pull_rate *= 1.0 - min(1.0, dt / SLOWS_DOWN)
+            self._pulls -= dt / LETS_GO
+        self._rate = step.rate
         return step
 
     @property
@@ -144,11 +159,11 @@ class TaskGovernor:
         self._path = PlacementPath(start, goal, seconds)
 
     def advance(self, dt: float) -> None:
-        """Move the task frame on its way, if it has one, by dt seconds."""
+        """Move the task frame on its way, if it has one, by dt seconds, or less where the arm cannot follow."""
         path = self._path
         if path is None:
             return
-        self._put(path.after(dt))
+        self._put(path.after(dt if self.reachable is None else dt * self.reachable.pace))
         if path.over:
             self._path = None
 

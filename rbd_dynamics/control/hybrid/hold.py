@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.limits import HybridLimits
-from rbd_dynamics.control.safety.softening import Softening
+from rbd_dynamics.control.safety.softening import ALL, Softening
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -42,7 +42,7 @@ class HybridHold:
     Attributes:
         at (nq): where it is held; None: where it is seen next.
         q, v: the state that was held last.
-        softening: of its gains.
+        softening: of its gains. shares: of them, that are in use.
         problem: why it was held anew the last time, by the tolerance; empty: it was not.
         beside (nv): efforts against what is felt beside the constraints, which fade away.
     """
@@ -53,7 +53,7 @@ class HybridHold:
         self.at: Array | None = None
         self.q, self.v = np.zeros(model.nq), np.zeros(model.nv)
         self._wanted = np.zeros(model.nv)
-        self.softening, self.problem = Softening(model.nv), ""
+        self.softening, self.shares, self.problem = Softening(model.nv), ALL, ""
         self.beside, self._fading = np.zeros(model.nv), 0.0
 
     def torque(self, q: Array, v: Array, limits: HybridLimits, force: Array, elapsed: float) -> Array:
@@ -137,8 +137,8 @@ class HybridHold:
 
     def _acceleration(self, q: Array, v: Array, limits: HybridLimits) -> Array:
         away = self.controller.robot.model.difference(q, q if self.at is None else self.at)
-        share = self.softening.share
-        pull, damping = share * share * limits.hold_stiffness * away, share * limits.hold_damping
+        stiffness, damping = self.shares.softer(self.softening.share)
+        pull, damping = stiffness * limits.hold_stiffness * away, damping * limits.hold_damping
         if limits.hold_damping and pull.any():
             effort = self.controller.robot.mass_matrix(q) @ pull
             pull *= min(

@@ -47,6 +47,7 @@ class NormalOptions:
 
 PERIOD = 0.02  # s between two turns of the task frame
 AVERAGED = 0.02  # s: a tool that trembles where friction holds it does not move
+SINKING = 0.1  # s: one that trembles into what is soft goes along the normal as it does on average
 ALONG = 0.6  # share of the velocity that may be along the normal: a tool that bounces tells nothing
 
 
@@ -92,6 +93,7 @@ class NormalEstimator:
         self._since, self._mode = 0.0, "hold"
         self._learnt = False  # since the last turn
         self._way = np.zeros(3)  # m/s, averaged
+        self._rises = 0.0  # m/s, along the normal as it is felt, averaged
 
     def update(self, q: Array, v: Array, wrench: Array, dt: float) -> bool:
         """Update after a step at (q, v) with the wrench (m, f) on the robot; whether the task frame was turned."""
@@ -104,7 +106,7 @@ class NormalEstimator:
             return False
         self._free.update(mode, self.supervisor.tared, wrench, dt)
         if before == "hold":
-            self._felt, self._last = None, None
+            self._felt, self._last, self._rises = None, None, 0.0
             self._way[:] = 0.0
             if mode == "approach" and self.tilt:
                 self._turn_to(self.given)
@@ -141,7 +143,13 @@ class NormalEstimator:
         if min(speed, float(np.linalg.norm(self._way))) < options.least_speed:
             return
         assert self._last is not None
-        along = velocity / speed
+        along = velocity
+        if self._felt is not None:
+            normal = self._felt / np.linalg.norm(self._felt)
+            rises = float(velocity @ normal)
+            self._rises += min(1.0, dt / SINKING) * (rises - self._rises)
+            along = velocity + (self._rises - rises) * normal
+        along = along / max(float(np.linalg.norm(along)), 1e-12)
         if abs(float(along @ self._normal_at(self._placement, self._last))) > ALONG:
             return
         across = force - (force @ along) * along
@@ -159,7 +167,9 @@ class NormalEstimator:
         options, now = self.options, self._normal_at(self._placement, point)
         given = self._normal_at(self.given, point)
         wanted = _within(self._felt / np.linalg.norm(self._felt), given, options.largest_tilt)
-        angle = min(_angle(now, wanted), options.rate * dt)
+        # the nearer, the slower: steps at the full rate to and fro would shake the tool, and that what is felt
+        angle = _angle(now, wanted) * min(1.0, dt / max(options.smoothing, dt))
+        angle = min(angle, options.rate * dt)
         self.normal = now
         if angle < 1e-5:
             return False

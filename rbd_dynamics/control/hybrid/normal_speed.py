@@ -8,6 +8,8 @@ it pushes, down to nothing at the speed that is allowed, and the more it is brak
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,8 @@ Mask = NDArray[np.bool_]
 
 BEGINS = 0.5  # share of the speed, from where on there is less push
 RECOVERY = 0.05  # s, in which the push comes back
+LONGEST = 0.4  # s, likewise, where what came back sooner has made the tool fast again and again
+AGAIN = 1.5  # of the recovery: a push that is cut again within it came back too soon
 GROWTH = 0.003  # s, over which growth of the speed is averaged
 BRAKING = 2.3  # times the normal damping, where nothing is to push
 
@@ -28,6 +32,7 @@ class NormalSpeed:
 
     Attributes:
         share: of the force, 0 to 1.
+        slow: 1 where the tool has been slow for RECOVERY; less where it is too fast for all of the force.
     """
 
     def __init__(self, rows: Mask) -> None:
@@ -36,9 +41,10 @@ class NormalSpeed:
 
     def forget(self) -> None:
         """Nothing is known of the speed."""
-        self.share = 1.0
+        self.share = self.slow = 1.0
         self._speed, self._growth = 0.0, 0.0
         self._known = False
+        self._recovery, self._since = RECOVERY, math.inf  # s; since when the push is not cut any more
 
     def update(self, drift: Array, dt: float, most: float, ahead: float) -> float:
         """The share, at rates drift (m) of the constraints, m/s, dt seconds after the last.
@@ -47,7 +53,7 @@ class NormalSpeed:
         answers it.
         """
         if not most or not self._numbers:
-            self.share = 1.0
+            self.share = self.slow = 1.0
             return 1.0
         rates = drift.tolist()
         speed = -min(rates[row] for row in self._numbers)
@@ -56,7 +62,15 @@ class NormalSpeed:
         self._speed, self._known = speed, True
         foreseen = speed + ahead * max(self._growth, 0.0) if speed > 0.0 else 0.0
         allowed = 1.0 - min(1.0, max(0.0, (foreseen / most - BEGINS) / (1.0 - BEGINS)))
-        self.share = min(allowed, self.share + dt / RECOVERY)
+        self.slow = min(allowed, self.slow + dt / RECOVERY)
+        if allowed < self.share:  # on soft ground a push that comes back at once makes it fast at once
+            if self._since > 0.0:
+                soon = self._since < AGAIN * self._recovery
+                self._recovery = min(LONGEST, 2.0 * self._recovery) if soon else RECOVERY
+            self._since = 0.0
+        else:
+            self._since += dt
+        self.share = min(allowed, self.share + dt / self._recovery)
         return self.share
 
     def aim(self, drift: Array, aim: Array) -> Array:

@@ -198,18 +198,22 @@ class Pressing:
         if before is None or governor.motion.mode == "none":  # the task begins where the robot is
             before = controller.step(q, v, np.zeros(controller.k), posture=governor.posture)
             governor.begin(q, before.theta)
+        number, leans = governor.motion.number, aside > self._least + LEANS * float(felt[self.unilateral].sum())
         step = governor.follow(now, q, before, dt)
+        if governor.motion.number != number and governor.motion.problem and leans:
+            governor.motion.problem += f"; {aside:.3g} N are felt beside the constraints: something may be in the way"
         if governor.problem:
             if governor.moving:
                 return governor.problem
             governor.give_up(step.theta)
         push = self._push
+        push.wish(self.desired, dt)
         pushed = (
-            push.pressing(self.force, controller.force_integral, before)
+            push.pressing(self.force, controller.force_integral, before, felt, dt, alone=aside < self._least)
             if approach is None
             else push.approaching(approach, before, again=self._again)
         )
-        self._soften(q, v, felt, aside, dt)
+        self._soften(q, v, dt, leans=leans)
         self.output = out = controller.step(
             q, v, step.theta, rate=step.rate, acceleration=step.acceleration, force=pushed.force,
             measured=felt if pushed.felt else None, dt=dt, posture=governor.wanted_posture, approach=pushed.aim,
@@ -221,14 +225,13 @@ class Pressing:
             problem = approach.step(out.h, out.drift, dt)
         return problem
 
-    def _soften(self, q: Array, v: Array, felt: Array, beside: float, dt: float) -> None:
+    def _soften(self, q: Array, v: Array, dt: float, *, leans: bool) -> None:
         """Softer gains where efforts come late and the arm is fast beside its wanted motion.
 
         Not where it leans on something beside the surface, or friction holds it: that needs all of them, until efforts
         are so late that the arm swings by them. A UR10 that stuck on a friction of 0.77 was thrown off at 1 m/s.
         """
         self._pressed += dt
-        leans = beside > self._least + LEANS * float(felt[self.unilateral].sum())
         self._leant = 0.0 if leans and not self.approaching and self._pressed > BLOW else self._leant + dt
         reach = self.governor.reachable
         if reach is not None and (self.behind or self.softening.share < 1.0):
@@ -253,7 +256,7 @@ class Pressing:
             self._push.update(out, dt, self.limits, self.controller.reaction_time)
             if self._leaves:
                 wanted = min(self.force[row] for row in self._leaves)
-                self._giving.update(self._push.share, self._sense.smooth, wanted, self._least, dt)
+                self._giving.update(self._push.slow, self._sense.smooth, wanted, self._least, dt)
             self._looked += dt
             if self._looked >= LOOKS:
                 self._look_at_what_can_be_let_go(q, v)
@@ -346,6 +349,11 @@ class Pressing:
             return self._contact.not_found(self._approach.unfelt, beside, self._least, self.limits.contact_timeout)
         if not self._touching_wanted:
             return ""
+        if self._push.pulls > self.limits.contact_timeout:
+            return (
+                f"contact lost: {felt[self.unilateral].max():.3g} N are felt, though joint torques press with none: "
+                "the sensor drifts or is turned, or the load is another"
+            )
         if self._giving.time > self.limits.contact_timeout:
             return self._giving.words(-min(out.drift[row] for row in self._leaves))
         return "contact lost" if self._contact.lost > self.limits.contact_timeout else ""

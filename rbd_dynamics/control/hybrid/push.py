@@ -15,6 +15,8 @@ from rbd_dynamics.control.hybrid.normal_speed import NormalSpeed
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+STEADY = 0.5  # s, for which no other force was wished for: an integral is late behind one that changes
+PULLS = 0.2  # N: nothing that is pressed pulls; a law that would pull by more believes a sensor that is wrong
 
 
 class Wanted(NamedTuple):
@@ -36,35 +38,60 @@ class Push:
 
     Attributes:
         lacking (m): what free motion needed beside the model.
+        pulls: s, for which the law would have pulled at what it presses on.
     """
 
     def __init__(self, rows: Mask) -> None:
         self._rows, self._speed = rows, NormalSpeed(rows)
         self.lacking = np.zeros(len(rows))
         self._none = np.zeros(len(rows))
+        self.pulls = 0.0
+        self._wish, self._steady = np.zeros(len(rows)), 0.0  # for so long, s
 
     def begin(self) -> None:
         """Nothing is known of the speed, nor of what the model lacks."""
         self._speed.forget()
         self.lacking[:] = 0.0
+        self.pulls = 0.0
 
     @property
     def share(self) -> float:
         """What of the wanted force pushes, 0 to 1."""
         return self._speed.share
 
+    @property
+    def slow(self) -> float:
+        """Less than 1 where the tool is too fast for all of the wanted force, see `NormalSpeed`."""
+        return self._speed.slow
+
     def update(self, before: HybridOutput, dt: float, limits: HybridLimits, ahead: float) -> None:
         """A step has found this, dt seconds after the last. ahead: s, from a speed to the torque that answers it."""
         self._speed.update(before.drift, dt, limits.normal_speed, ahead)
 
-    def pressing(self, force: Array, integral: Array, before: HybridOutput) -> Wanted:
+    def wish(self, force: Array, dt: float) -> None:
+        """What the user wants (m) is this, dt seconds after the last."""
+        self._steady += dt
+        if (force != self._wish).any():
+            self._wish, self._steady = force.copy(), 0.0
+
+    def pressing(
+        self, force: Array, integral: Array, before: HybridOutput, felt: Array, dt: float, *, alone: bool
+    ) -> Wanted:
         """What is wanted while the tool presses with a force (m), to which the integral of its error adds its own (m).
 
-        before: what the last step found.
+        before: what the last step found. felt (m): what is pressed, as the sensor has it. dt: s, since the last step.
+        alone: nothing is felt beside the constraints; that finds its way into the integral as well.
         """
         share = self.share
         if share == 1.0:
-            return Wanted(force, None, True)
+            # friction, by which free motion lacked something, may be on either side
+            least = self.lacking - PULLS - 2.0 * np.abs(self.lacking) - integral
+            pulls = self._rows & (force < least)
+            if not (alone and pulls.any() and self._steady > STEADY):
+                self.pulls = 0.0
+                return Wanted(force, None, True)
+            self.pulls += dt
+            return Wanted(np.where(pulls, least, force), None, bool((felt < force)[pulls].all()))
         pushed = share * (force + integral) + (1.0 - share) * self.lacking
         return Wanted(np.where(self._rows, pushed - integral, force), self._speed.aim(before.drift, self._none), False)
 

@@ -62,6 +62,7 @@ class SensorDrift:
         """A new contact."""
         self.found = self.told = 0.0
         self._stands = self._smooth = self._first = self._rate = self._wanted = self._since = self._lasts = 0.0
+        self._pushed = 0.0
 
     def update(self, q: Array, out: HybridOutput, felt: Array, force: Array, dt: float, *, known: bool) -> None:
         """A step at q has commanded `out`, felt (m) and wanted a force (m). known: the tool pressed by what is felt."""
@@ -71,9 +72,13 @@ class SensorDrift:
         wanted, share = float(force[row]), min(1.0, dt / SMOOTHING)
         self._rate += share * (float(out.drift[row]) - self._rate)
         moves = not known or abs(self._rate) > STANDS or max(map(abs, out.rate.tolist())) > 10.0 * STANDS
-        if abs(wanted - self._wanted) > CHANGE * abs(wanted):
-            moves, self._wanted = True, wanted
+        # a wanted force that gives way to what the integral adds leaves what is pressed as it is
+        pushed = float(out.force[row])
+        other = abs(wanted - self._wanted) > CHANGE * abs(wanted)
+        if other and abs(pushed - self._pushed) > CHANGE * abs(pushed):
+            moves, self._wanted, self._pushed = True, wanted, pushed
         self._wanted += min(1.0, dt / SLOWLY) * (wanted - self._wanted)
+        self._pushed += min(1.0, dt / SLOWLY) * (pushed - self._pushed)
         if moves or abs(felt[row] - wanted) > LEAST + 0.2 * wanted:
             self._stands = self._lasts = 0.0
             return

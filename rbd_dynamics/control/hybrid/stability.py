@@ -162,4 +162,5 @@ def _exponential(A: Array) -> Array:
 
 def _named(plant: Plant) -> str:
     actuators = f"actuators of {plant.actuator_bandwidth:g} Hz" if plant.actuator_bandwidth else "these actuators"
-    return f"{actuators}, forces {1e3 * plant.sensor_delay:g} ms and states {1e3 * plant.state_delay:g} ms late"
+    rate = f", with states at {1.0 / plant.period:.0f} Hz" if plant.period > Plant.period else ""
+    return f"{actuators}, forces {1e3 * plant.sensor_delay:g} ms and states {1e3 * plant.state_delay:g} ms late{rate}"

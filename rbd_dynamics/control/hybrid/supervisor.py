@@ -22,6 +22,7 @@ from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 from rbd_dynamics.control.hybrid.placement import Placement
 from rbd_dynamics.control.hybrid.pressing import Pressing
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion
+from rbd_dynamics.control.safety.softening import Shares
 from rbd_dynamics.spatial.rank import inverse_response
 
 Array = NDArray[np.float64]
@@ -80,6 +81,15 @@ class HybridSupervisor:
     @effort_rates.setter
     def effort_rates(self, rates: Array) -> None:
         self._hold.softening.rates = self.contact.softening.rates = rates
+
+    @property
+    def hold_shares(self) -> Shares:
+        """Shares of the gains of holding that are in use."""
+        return self._hold.shares
+
+    @hold_shares.setter
+    def hold_shares(self, shares: Shares) -> None:
+        self._hold.shares = shares
 
     @property
     def desired(self) -> Array:

@@ -80,7 +80,8 @@ class MotionEvidence:
     Over a window its momentum changes by the impulse J of what exceeds the holding efforts: M dv = J. The share
     J . dv / J . M^-1 J of that is one where they act, and none where they do not. The model's gravity does not hold a
     robot that carries an unknown load, stands at a stop or compensates gravity itself: what its momentum has lacked so
-    far, through a low-pass filter as in a momentum observer, counts as well.
+    far, through a low-pass filter as in a momentum observer, counts as well. So does what the description's joint
+    friction would take, as far as it explains the rest: a robot may have it, or compensate it itself.
 
     Parameters:
         joints: of the efforts, all of the robot's.
@@ -88,7 +89,7 @@ class MotionEvidence:
 
     def __init__(self, joints: Sequence[str]) -> None:
         self._joints, self._last = tuple(joints), np.zeros(len(joints))
-        self._impulse, self._load = np.zeros(len(joints)), np.zeros(len(joints))
+        self._impulse, self._rubbed, self._load = (np.zeros(len(joints)) for _ in range(3))
         self.reset()
 
     def reset(self) -> None:
@@ -104,7 +105,9 @@ class MotionEvidence:
         """Take in what is commanded."""
         self._last[:], self._known = efforts, True
 
-    def problem(self, held: Array, limits: Array, v: Array, time: int, mass: Callable[[], Array]) -> str:
+    def problem(
+        self, held: Array, limits: Array, v: Array, time: int, mass: Callable[[], Array], friction: Array | float = 0.0
+    ) -> str:
         """Why they do not reach the motors; empty: they do, or that cannot be told.
 
         Parameters:
@@ -113,17 +116,20 @@ class MotionEvidence:
             v: measured velocities (joints).
             time: of these, ns.
             mass: returns M (joints, joints).
+            friction: what joint friction takes at v by the description (joints).
         """
         if self._begin is None or not self._known or not 0 <= time - self._time < WINDOW:
             self._start(time, v)
             return self._lost
         self._impulse[:] += 1e-9 * (time - self._time) * (self._last - held)
+        self._rubbed[:] += 1e-9 * (time - self._time) * friction
         self._time = time
         passed = time - self._begin[0]
         if passed < WINDOW:
             return self._lost
         seconds, M, did = 1e-9 * passed, mass(), v - self._begin[1]
-        impulse = self._impulse + seconds * self._load
+        driving = self._impulse - np.clip(self._impulse, np.minimum(self._rubbed, 0.0), np.maximum(self._rubbed, 0.0))
+        impulse = driving + seconds * self._load
         excess = np.abs(impulse) / (seconds * np.maximum(limits, 1e-9))
         should = np.linalg.solve(M, impulse)
         self._resting += 1
@@ -141,10 +147,10 @@ class MotionEvidence:
             self._resting = 0
         if self._resting >= REST:
             self._without, self._lost = 0, ""
-        self._load += min(seconds / SETTLING, 1.0) * ((M @ did - self._impulse) / seconds - self._load)
+        self._load += min(seconds / SETTLING, 1.0) * ((M @ did - driving) / seconds - self._load)
         self._start(time, v)
         return self._lost
 
     def _start(self, time: int, v: Array) -> None:
         self._begin, self._time = (time, v.copy()), time
-        self._impulse[:] = 0.0
+        self._impulse[:] = self._rubbed[:] = 0.0

@@ -9,6 +9,7 @@ motion.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,24 @@ Array = NDArray[np.float64]
 IN_TIME = 0.5  # of the time 1 / damping: in so much of it, efforts have to be able to change to what is wanted
 LATE = 0.1  # of the time 1 / damping: efforts that are later than wanted by more
 RECOVERY = 0.2  # s, in which the gains come back
+
+
+class Shares(NamedTuple):
+    """What of its gains a law uses, 0 to 1."""
+
+    stiffness: float = 1.0
+    damping: float = 1.0
+
+    def of_both(self, share: float) -> Shares:
+        """So much less of both: all swings are slower by its root, and die out more slowly."""
+        return Shares(share * self.stiffness, share * self.damping)
+
+    def softer(self, share: float) -> Shares:
+        """So much less damping, and less stiffness by the square: the same motion, more slowly."""
+        return Shares(share * share * self.stiffness, share * self.damping)
+
+
+ALL = Shares()
 
 
 class Softening:

@@ -102,8 +102,9 @@ def soften_unstable_gains_parameter() -> bool:
     return parameter(
         True,
         "Whether stiffness and damping are made smaller, both by the same factor, where the node is activated and they "
-        "are unstable at that posture and the rate of the states. That is said as an error, with the factor, until "
-        "others are set. false: it is only said, as for arms whose description lacks the inertia of their rotors",
+        "are unstable at that posture and the rate of the states, and where the robot swings by them later. That is "
+        "said as an error, with what is in use, until others are set. false: it is only said, as for arms whose "
+        "description lacks the inertia of their rotors",
     )
 
 

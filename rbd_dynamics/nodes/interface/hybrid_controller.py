@@ -16,6 +16,7 @@ from rbd_dynamics.nodes.interface.common import (
     ROBOT_DESCRIPTION,
     SET_PAYLOAD,
     check_vector,
+    soften_unstable_gains_parameter,
 )
 from rbd_dynamics.nodes.interface.parameters import parameter
 from rbd_dynamics.nodes.interface.tables import Interface, Service, Topic
@@ -227,6 +228,7 @@ class HybridControllerParameters(ToolParameters):
     hold_stiffness: float = parameter(
         400.0, "Stiffness with which the tool is held while not engaged, 1/s^2", minimum=0.0, maximum=1e5, dynamic=True
     )
+    soften_unstable_gains: bool = soften_unstable_gains_parameter()
     hold_damping: float = parameter(
         40.0, "Damping with which the tool is held while not engaged, 1/s", minimum=0.0, maximum=1000.0, dynamic=True
     )

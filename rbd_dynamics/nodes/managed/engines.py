@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion
 from rbd_dynamics.control.safety.safe_stop import SafeStop
+from rbd_dynamics.control.safety.softening import Shares
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.managed.description_text import Prefix
@@ -42,10 +43,10 @@ class CommandingEngine(Engine, Protocol):
 class TorqueEngine(CommandingEngine, Protocol):
     """What a node works with that answers joint states by torques.
 
-    share: of stiffness and damping that is in use, 0 to 1: less where all of them are unstable.
+    shares: of stiffness and damping, that are in use: less where all of them are unstable.
     """
 
-    share: float
+    shares: Shares
 
     @property
     def motion(self) -> DesiredMotion: ...

@@ -83,7 +83,7 @@ def of_others(arguments: Sequence[str], node: str) -> Iterator[str]:
     for option, path in pairwise(arguments):
         if option != OPTION:
             continue
-        entries = list(_entries(_content(path)))
+        entries = list(entries_of(_content(path)))
         if entries and not any(_pattern(entry).fullmatch(node) for entry in entries):
             short = node.rpartition("/")[2]
             yield (
@@ -92,7 +92,7 @@ def of_others(arguments: Sequence[str], node: str) -> Iterator[str]:
             )
 
 
-def _entries(text: str) -> Iterator[str]:
+def entries_of(text: str) -> Iterator[str]:
     """Names of nodes that a file has parameters for, with name space and wildcards, as /left/feedforward."""
 
     def walk(value: object, path: str) -> Iterator[str]:

@@ -21,6 +21,7 @@ from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.control.safety.closed_loop import Timing
 from rbd_dynamics.control.safety.safe_stop import SafeStop
+from rbd_dynamics.control.safety.softening import ALL
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.cartesian_controller import CartesianControllerParameters
@@ -282,8 +283,8 @@ def tuning_of(engine: CartesianEngine, params: CartesianControllerParameters) ->
     """Checked. Raises ValueError that names the parameter."""
     in_order = [engine.model.joints[k].name for k in engine.joints]
     gains = softer_where_unstable(params.gains, engine.usual)
-    if engine.share < 1.0:
-        gains = gains.softer(engine.share)
+    if engine.shares != ALL:
+        gains = gains.softer(engine.shares)
     if len(params.joint_limit_torque) == len(in_order):
         torques = np.zeros(len(in_order))
         torques[engine.joints] = params.joint_limit_torque

@@ -135,6 +135,7 @@ def apply(engine: HybridEngine, params: HybridControllerParameters) -> None:
     if moves:
         engine.supervisor.may_place(goal)
     _tune(engine, params)
+    engine.supervisor.hold_shares = engine.shares
     if moves:
         limits = limits_of_task(engine, params)
         engine.supervisor.place(goal, limits.velocity, limits.acceleration)
@@ -263,11 +264,15 @@ def check_turns(points: Waypoints) -> None:
         )
 
 
-def check_gains(params: HybridControllerParameters) -> None:
-    """Raise ValueError where gains are not stable with the actuators and sensors that the parameters tell."""
+def check_gains(params: HybridControllerParameters, period: float = 0.0) -> None:
+    """Raise ValueError where gains are not stable with the actuators and sensors that the parameters tell.
+
+    period: of the states, s, as it was measured; 0: it is not known. Of less than 1 ms, 1 ms counts.
+    """
     plant = Plant(
-        actuator_bandwidth=params.actuator_bandwidth, sensor_delay=params.sensor_delay, state_delay=params.sensor_delay
-    )
+        actuator_bandwidth=params.actuator_bandwidth, sensor_delay=params.sensor_delay, state_delay=params.sensor_delay,
+        period=max(period, Plant.period),
+    )  # fmt: skip
     gains = _gains(params)
     problem = (
         contact_problem(gains, plant)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.feedforward import single_freedom_indices
+from rbd_dynamics.control.safety.softening import ALL, Shares
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import WORLD, Model
 from rbd_dynamics.nodes.interface.tool import ToolParameters
@@ -54,7 +55,7 @@ class ToolEngine(Protocol):
 class ToolEfforts:
     """Which efforts the law of a tool commands: a base of engines. It commands all joints."""
 
-    share = 1.0
+    shares: Shares = ALL
 
     @property
     def commanded(self: ToolEngine) -> NDArray[np.intp]:

@@ -24,6 +24,7 @@ from rbd_dynamics.model.errors import Findings, ModelError
 from rbd_dynamics.nodes.interface.every import INTERFACES, interface_of
 from rbd_dynamics.nodes.interface.guard import GuardParameters
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
+from rbd_dynamics.nodes.process.parameter_files import entries_of
 
 PACKAGE = "rbd_dynamics"
 
@@ -143,22 +144,29 @@ def guarded(context: LaunchContext, executable: str, value: Mapping[str, str]) -
     inputs = {name: topic for name, topic in topics_named(executable).items() if name != "commands"}
     own = renamed(inputs, value)
     states = [rule for rule in own if rule[0] == "joint_states"]
+    text = parameter_text(context)
     return [
         node_action(context, executable, own, first=[("~/commands", "guard/unguarded_commands")]),
         node_action(
             context,
             "guard",
             [("~/commands", value["commands"] or f"{executable}/commands"), *states],
-            defaults=shared_parameters(context, executable),
+            defaults=shared_parameters(text, executable),
+            # without a section of its own the guard would say that the file has nothing for it
+            with_file=any(name.rpartition("/")[2] in ("*", "**", "guard") for name in entries_of(text)),
         ),
     ]
 
 
-def shared_parameters(context: LaunchContext, executable: str) -> dict[str, Any]:
-    """What the parameter file says of a torque node, of those parameters that its guard has as well."""
-    names = {parameter.name for parameter in GuardParameters.table()} - {"autostart", "robot_description"}
+def parameter_text(context: LaunchContext) -> str:
+    """The text of params_file, arguments put in."""
     file = ParameterFile(LaunchConfiguration("params_file"), allow_substs=True)
-    text = file.evaluate(context).read_text()  # gone with `file`
+    return str(file.evaluate(context).read_text())  # gone with `file`
+
+
+def shared_parameters(text: str, executable: str) -> dict[str, Any]:
+    """What a parameter file says of a torque node, of those parameters that its guard has as well."""
+    names = {parameter.name for parameter in GuardParameters.table()} - {"autostart", "robot_description"}
     found: dict[str, Any] = {}
     for name, section in (yaml.safe_load(text) or {}).items():
         if name.rsplit("/", 1)[-1] in ("*", "**", executable):
@@ -187,12 +195,13 @@ def node_action(
     first: Iterable[tuple[str, str]] = (),
     namespace: str | None = None,
     prefix: str | None = None,
+    with_file: bool = True,
 ) -> Any:
     """The action that starts a node as the arguments say.
 
     defaults: parameters that the parameter file may change; `parameters` it may not. first: remappings that come before
     those of a SetRemap around the launch file: the first that fits a name counts. namespace: in place of the
-    argument's. prefix: put before the command.
+    argument's. prefix: put before the command. with_file: hand the parameter file over.
     """
     value = {name: context.launch_configurations.get(name, default) for name, (default, _) in ARGUMENTS.items()}
     text = robot_description(value) if description is None else description
@@ -204,7 +213,7 @@ def node_action(
     if text:
         own["robot_description"] = ParameterValue(text, value_type=str)
     files = []
-    if "params_file" in context.launch_configurations:
+    if with_file and "params_file" in context.launch_configurations:
         files.append(ParameterFile(LaunchConfiguration("params_file"), allow_substs=True))
     rules = [word for name, topic in first for word in ("-r", f"{name}:={topic}")]
     return Node(

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.algorithms.passive_forces import friction_torque
 from rbd_dynamics.control.safety.command_evidence import EffortEvidence, MotionEvidence
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.engines import TorqueEngine
@@ -102,7 +103,8 @@ class InCommand(Part):
             return ""
         held, _ = self._commander.holding(engine, engine.robot)
         robot, q, v = engine.robot, engine.reader.q, engine.reader.v
-        return self._motion.problem(held, limits, v, time, lambda: robot.mass_matrix(q))
+        friction = np.array(friction_torque(robot.model, v.tolist()), dtype=float)
+        return self._motion.problem(held, limits, v, time, lambda: robot.mass_matrix(q), friction)
 
     def _say(self, reason: str) -> None:
         before, self.reason = self.reason, reason

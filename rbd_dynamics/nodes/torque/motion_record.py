@@ -20,7 +20,7 @@ MOTION, PLANNED = "desired motion", "a trajectory is being planned"
 #: refusals by a node that may follow it soon
 NO_STATES, NO_ROBOT = "there are no joint states to start from", "the node is not active or has no robot"
 #: how the latest one begins, by how it is doing
-UNDER_WAY, AT_ITS_END, EARLY = "under way", "at its end", "ended before its end"
+UNDER_WAY, AT_ITS_END, EARLY = "under way", "at its end", "ended early"
 
 
 class MotionRecord:

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.feedforward import per_joint
 from rbd_dynamics.control.safety.effort_envelope import EffortEnvelope
+from rbd_dynamics.control.safety.effort_rates import USUAL_RATE, usual_effort_rates
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
 from rbd_dynamics.nodes.managed.part import Part
 
 Array = NDArray[np.float64]
-FULL_TIME = 0.1  # s: in this time an effort may go from nothing to its limit,
-USUAL_RATE = 1000.0  # N m/s or N/s: and no faster than so; what a Franka accepts
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Bounds:
         """Largest rates of efforts (joints) for these limits (joints)."""
         if self.rates is not None:
             return self.rates
-        return np.minimum(effort_limits / FULL_TIME, USUAL_RATE)
+        return usual_effort_rates(effort_limits)
 
     @property
     def urgent_rates(self) -> Array:

@@ -16,6 +16,7 @@ from trajectory_msgs.msg import JointTrajectory
 from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.control.motion.trajectory_message import Decoder, decoded
+from rbd_dynamics.control.safety.softening import ALL, Shares
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.commanding.controller_watch import ControllerWatch
 from rbd_dynamics.nodes.commanding.node_clock import NodeClock
@@ -139,12 +140,16 @@ class TorqueNode(ManagedNode[P, T]):
         """
         return None
 
-    def soften(self, engine: T, share: float) -> None:
-        """Use so much of the law's stiffness and damping from now on, 0 to 1, whatever the parameters say.
+    def soften(self, engine: T, shares: Shares) -> None:
+        """Use so much of the law's stiffness and damping from now on, whatever the parameters say.
 
         For laws whose `feedback` is judged.
         """
         raise NotImplementedError
+
+    def wanted_rates(self, engine: T) -> Array | None:
+        """Velocities of the joints that the motion wants, as messages order them; None: they are to stand."""
+        return None
 
     def silent(self, engine: T, reason: str) -> None:
         """The node falls silent: the law forgets what was planned."""
@@ -213,6 +218,7 @@ class TorqueNode(ManagedNode[P, T]):
         if self.trial.pending and not self.lets_another_command and not self._begins(engine):
             return None
         self.trial.look(engine)
+        self.trial.watch(engine)
         # in command? If not, the robot is held where it is
         self.in_command.look(engine, state[4], stamp)
         if self.in_command.reason:
@@ -353,20 +359,20 @@ class TorqueNode(ManagedNode[P, T]):
 
     def parameters_changed(self, engine: T, new: P) -> None:
         bounds = Bounds.of(self.output.joints, new)
-        before, share = self.trial.standing(engine), engine.share
+        before, shares = self.trial.standing(engine), engine.shares
         others = any(getattr(new, name) != getattr(self.params, name) for name in self.GAINS)
         if others:
-            engine.share = 1.0
+            engine.shares = ALL
         try:
             self.tune(engine, new)
             try:
                 self.trial.check(engine, before)
             except ValueError:
-                engine.share = share
+                engine.shares = shares
                 self.tune(engine, self.params)
                 raise
         except (ValueError, ArithmeticError):
-            engine.share = share
+            engine.shares = shares
             raise
         if others:
             self.trial.gains_are_set()

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.safety.closed_loop import Instability, Timing, instability, share_at_ease
+from rbd_dynamics.control.safety.softening import Shares
+from rbd_dynamics.control.safety.swings import Swings
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.engines import TorqueEngine
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
@@ -18,6 +20,8 @@ from rbd_dynamics.nodes.managed.payload import check_holding
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
+SOFTER = 0.25  # of the damping, where the robot swings by its gains
+LONGEST_GAP = 0.1  # s, between states of which swings are seen
 
 
 class Feedback(NamedTuple):
@@ -42,8 +46,11 @@ class Judged(Protocol):
     def feedback(self, engine: Any, robot: Any) -> Feedback | None:
         """Stiffness and damping of the joints; None of a law that judges itself."""
 
-    def soften(self, engine: Any, share: float) -> None:
-        """Use so much of stiffness and damping from now on, 0 to 1."""
+    def soften(self, engine: Any, shares: Shares) -> None:
+        """Use so much of stiffness and damping from now on."""
+
+    def wanted_rates(self, engine: Any) -> Array | None:
+        """Velocities of the joints that the motion wants; None: they are to stand."""
 
 
 class Standing(NamedTuple):
@@ -74,12 +81,14 @@ class Trial(Part):
         self._node, self._judged, self._period, self._first_period = node, judged, period, first_period
         self._tried = self.pending = False
         self._looked, self._softened = True, ""
+        self._swings: tuple[TorqueEngine, Swings] | None = None  # of an engine
+        self._watched, self._none = 0, np.zeros(0)  # the state that was watched last, ns
         self._problem = ""  # of the gains in use
         self._unheld = ""  # why it has not begun
 
     def activated(self) -> None:
         self._tried, self._problem, self._unheld, self.pending = False, "", "", True
-        self._looked, self._softened = False, ""
+        self._looked, self._softened, self._swings = False, "", None
 
     def begin(self, engine: TorqueEngine) -> None:
         """Raise ValueError where the robot cannot be held where it is: before the first command."""
@@ -106,13 +115,46 @@ class Trial(Part):
         M, timing = self._inertia(engine, engine.robot), self._timing(feedback, period)
         share = share_at_ease(M, feedback.stiffness, feedback.damping, timing, unstable.share)
         said = self._say(engine, unstable, period)
-        self._judged.soften(engine, share)
+        self._judged.soften(engine, engine.shares.of_both(share))
         self._softened = f"{said}: it is held with {share:.2g} times of them until others are set"
         self._node.get_logger().error(self._softened)
 
+    def watch(self, engine: TorqueEngine) -> None:
+        """Every state: gains by which the robot swings are softer from now on, whatever was known of its drives."""
+        if self._swings is None or self._swings[0] is not engine:
+            velocities = [engine.model.joints[k].limits.velocity for k in self._commanded(engine)]
+            self._swings, self._none = (engine, Swings(np.array(velocities))), np.zeros(len(velocities))
+            self._watched = 0
+        swings, stamp = self._swings[1], engine.reader.stamp
+        dt, self._watched = 1e-9 * (stamp - self._watched), stamp
+        if not 0.0 < dt < LONGEST_GAP:
+            swings.forget()
+            return
+        wanted = self._judged.wanted_rates(engine)
+        joint = swings.joint(engine.reader.v[engine.commanded], self._none if wanted is None else wanted, dt)
+        if joint is not None:
+            self._swing(engine, self._joints_of(engine)[joint], swings)
+
+    def _swing(self, engine: TorqueEngine, joint: str, swings: Swings) -> None:
+        feedback, frequency = self._judged.feedback(engine, engine.robot), swings.frequency
+        swings.forget()
+        if feedback is None or not (feedback.stiffness.any() or feedback.damping.any()):
+            return
+        stiffness, damping = feedback.names
+        said = (
+            f"joint {joint!r} swings at {frequency:.2g} Hz and does not come to rest: {stiffness} and {damping} "
+            "do not suit drives, states and rotors as they are (see actuator_bandwidth)"
+        )
+        if self._node.params.soften_unstable_gains:
+            self._judged.soften(engine, shares := engine.shares.softer(SOFTER))
+            said += f"; in use are {shares.stiffness:.2g} and {shares.damping:.2g} times of them until others are set"
+        if said != self._softened:
+            self._node.get_logger().error(said)
+        self._softened = said
+
     def gains_are_set(self) -> None:
         """Others are in force, as they are given."""
-        self._softened = ""
+        self._softened, self._swings = "", None
 
     def standing(self, engine: TorqueEngine) -> Standing | None:
         """How the robot stands now; None where there is none yet."""
@@ -150,12 +192,16 @@ class Trial(Part):
 
     @staticmethod
     def _inertia(engine: TorqueEngine, robot: Robot) -> Array:
-        commanded = np.arange(engine.model.nv)[engine.commanded]
+        commanded = Trial._commanded(engine)
         return np.asarray(robot.mass_matrix(engine.reader.q)[np.ix_(commanded, commanded)])
 
     @staticmethod
+    def _commanded(engine: TorqueEngine) -> NDArray[np.intp]:
+        return np.asarray(np.arange(engine.model.nv)[engine.commanded], dtype=np.intp)
+
+    @staticmethod
     def _joints_of(engine: TorqueEngine) -> list[str]:
-        return [engine.reader.names[k] for k in np.arange(engine.model.nv)[engine.commanded]]
+        return [engine.reader.names[k] for k in Trial._commanded(engine)]
 
     def _say(self, engine: TorqueEngine, unstable: Instability, period: float = 0.0) -> str:
         joint = self._joints_of(engine)[unstable.joint]

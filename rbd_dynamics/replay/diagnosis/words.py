@@ -14,6 +14,8 @@ MAIN = 0.3  # share of the residual that a cause must explain to be named for a 
 NOISE = 1.5  # times that of the torque: a residual that is not larger has nothing in it to be explained
 SPEAKS = 0.03  # of the joint's torque: a smaller residual needs no words
 
+LIKE_INERTIAS = ("load", "scale")  # causes that a body with other inertias looks like
+
 WORDS = {name: words for cause in CAUSES for name, words in cause.words.items()}
 
 
@@ -38,6 +40,22 @@ def sayings(
         if named:
             said.append(f"what the model lacks is mostly {words}: {', '.join(named)}")
     return said
+
+
+def inertia_hint(found: DiagnosisResult | None, joints: Sequence[JointComparison]) -> list[str]:
+    """A sentence on the joints whose residual is shaped like wrong inertias, where these were not asked for.
+
+    A body that is described wrongly looks like a load at the last body, or scales what gravity asks of a joint.
+    """
+    by_joint = {} if found is None else {joint.joint: joint for joint in found.joints}
+    named = [
+        joint.name
+        for joint in joints
+        if joint.name in by_joint
+        and joint.rmse > SPEAKS * joint.measured_rms
+        and sum(cause.share for cause in by_joint[joint.name].causes if cause.name in LIKE_INERTIAS) >= MAIN
+    ]
+    return [f"--inertias tells whether a body is described wrongly: {', '.join(named)}"] if named else []
 
 
 def _main(joint: JointComparison, found: JointDiagnosis | None) -> str:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from rbd_dynamics.replay.excitation.obstacles import Obstacles
     from rbd_dynamics.replay.excitation.options import Options
     from rbd_dynamics.replay.excitation.result import Excitation
+    from rbd_dynamics.robot import Robot
 
+HASTY_STEP = 0.005  # s: over which the change of efforts is looked at
 BASE = "Base parameters: combinations of those of several bodies, each named after one. They may be negative."
 EPILOG = """\
 Examples:
@@ -132,7 +134,29 @@ def run_excite(options: argparse.Namespace, load: Callable[[argparse.Namespace],
     unknown = [estimate.name for estimate in found.expected if not estimate.identifiable]
     if unknown:
         print(f"rbd_dynamics: the motion leaves unknown: {', '.join(unknown)}", file=sys.stderr)
+    for text in hasty(robot, found):
+        print(f"rbd_dynamics: {text}", file=sys.stderr)
     return 0
+
+
+def hasty(robot: Robot, found: Excitation) -> list[str]:
+    """Joints whose efforts change faster than the torque nodes let them by default. Robot: without friction."""
+    import numpy as np
+
+    from rbd_dynamics.control.safety.effort_rates import usual_effort_rates
+
+    times = np.arange(found.waypoints.times[0], found.waypoints.times[-1], HASTY_STEP)
+    states = [found.trajectory.sample(time) for time in times]
+    order = [found.waypoints.joint_names.index(name) for name in robot.model.joint_names]
+    q, v, a = (np.array([state[k] for state in states])[:, order] for k in range(3))
+    rates = np.abs(np.diff(robot.inverse_dynamics(q, v, a), axis=0)).max(axis=0) / HASTY_STEP
+    usual = usual_effort_rates(robot.model.effort_limit)
+    return [
+        f"the effort of {name!r} changes by up to {rate:.0f} N m/s, and the torque nodes allow {most:g} unless "
+        "`effort_rate_limits` says more: a smaller --share, --velocity or --acceleration makes it slower"
+        for name, rate, most in zip(robot.model.joint_names, rates, usual)
+        if rate > most
+    ]
 
 
 def _basis(options: argparse.Namespace) -> Basis:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rbd_dynamics import __version__
 from rbd_dynamics.replay.analysis import Analysis
-from rbd_dynamics.replay.diagnosis.words import sayings
+from rbd_dynamics.replay.diagnosis.words import inertia_hint, sayings
 from rbd_dynamics.replay.identification.estimates import plain
 from rbd_dynamics.replay.identification.samples import torque_unit
 from rbd_dynamics.replay.questions import QUESTIONS
@@ -79,5 +79,8 @@ def _warnings(found: Analysis) -> list[str]:
     """What was guessed; then what a reader should know first, and what was noticed while reading."""
     noise = dict(zip(found.segments.velocity_names, found.uncertainty.tau.tolist()))
     first = sayings(found.diagnosis, found.comparison.results(), noise=noise)
+    asked = found.questions.inertias or found.questions.payload
+    if not asked and not (found.diagnosis and found.diagnosis.signals):
+        first += inertia_hint(found.diagnosis, found.comparison.results())
     refused = export_of(found).refused
     return [*found.log.guesses, *first, *([refused] if refused else []), *found.log.noticed]

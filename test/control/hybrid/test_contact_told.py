@@ -19,6 +19,7 @@ from rbd_dynamics.control.hybrid.gains import HybridGains
 from rbd_dynamics.control.hybrid.law import STUCK, moves
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.pressing import Pressing
+from rbd_dynamics.control.hybrid.push import PULLS, Push
 from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift, pressed_by_joints
 from rbd_dynamics.control.hybrid.task import HybridTask
 from rbd_dynamics.control.safety.softening import Softening
@@ -62,15 +63,21 @@ def test_noise_is_no_contact_and_what_is_above_it_is(noise):
     assert steps < 60
 
 
-def standing(drift, seconds=6.0, friction=0.0, moved=False, jerk=0.0):
-    """What is told where a sensor drifts by so much, N/s, while a tool presses with 10 N by what is felt."""
+def standing(drift, seconds=6.0, friction=0.0, moved=False, jerk=0.0, bounded=False):
+    """What is told where a sensor drifts by so much, N/s, while a tool presses with 10 N by what is felt.
+
+    bounded: no more than that may be commanded, so that less and less is wanted.
+    """
     watch = SensorDrift(lambda q, tau: -tau, ROWS)  # of one joint that presses
-    rng, wanted, q = np.random.default_rng(2), np.array([10.0]), np.zeros(1)
+    rng, q = np.random.default_rng(2), np.zeros(1)
     for k in range(round(seconds / MS)):
         zero = drift * k * MS
+        wanted = np.array([10.0 + min(0.0, zero)]) if bounded else np.array([10.0])
         rate = np.array([0.05]) if moved and k % 2000 > 500 else np.zeros(1)
         pushed = wanted[0] - zero + jerk * (k % 2000 < 50) + friction * (1.0 if k % 4000 > 2000 else -1.0) * moved
-        out = SimpleNamespace(tau=np.array([-pushed]), drift=2e-4 * rng.standard_normal(1), rate=rate)
+        out = SimpleNamespace(
+            tau=np.array([-pushed]), force=np.array([pushed]), drift=2e-4 * rng.standard_normal(1), rate=rate
+        )
         watch.update(q, out, wanted + 0.2 * rng.standard_normal(1), wanted, MS, known=True)
     return watch.told
 
@@ -78,7 +85,37 @@ def standing(drift, seconds=6.0, friction=0.0, moved=False, jerk=0.0):
 def test_a_sensor_that_drifts_is_told_while_the_tool_stands():
     assert standing(1.0) > 2.0
     assert standing(-1.0) < -2.0
+    assert standing(-1.0, bounded=True) < -2.0
     assert standing(0.0) == 0.0
+
+
+def test_nothing_that_is_pressed_is_pulled_at_whatever_the_sensor_says():
+    """A drift of 1 N/s took a Kinova 40 mm off a surface that it pressed with 5 N."""
+    push, wanted, before = Push(ROWS), np.array([5.0]), SimpleNamespace(drift=np.zeros(1))
+    push.begin()
+    push.wish(wanted, MS)
+    push.wish(wanted, 0.51)
+    for lacking, integral, felt, pulled in (
+        (0.0, -5.1, 6.0, False), (0.0, -5.4, 6.0, True), (0.0, -5.4, 4.0, True),
+        (2.0, -6.0, 6.0, False),  # friction may be on the other side
+        (2.0, -7.4, 6.0, True),
+    ):  # fmt: skip
+        push.lacking[:], push.pulls = lacking, 0.0
+        for _ in range(2):
+            found = push.pressing(wanted, np.array([integral]), before, np.array([felt]), MS, alone=True)
+        leaning = push.pressing(wanted, np.array([integral]), before, np.array([felt]), MS, alone=False)
+        assert leaning == (wanted, None, True) and push.pulls == 0.0
+        for _ in range(2):
+            push.pressing(wanted, np.array([integral]), before, np.array([felt]), MS, alone=True)
+        assert push.pulls == pytest.approx(2 * MS if pulled else 0.0)
+        assert found.force[0] + integral == pytest.approx(
+            lacking - PULLS - 2.0 * abs(lacking) if pulled else 5.0 + integral
+        )
+        push.wish(2.0 * wanted, MS)  # an integral may be late behind another one
+        assert push.pressing(wanted, np.array([integral]), before, np.array([felt]), MS, alone=True).felt
+        push.wish(wanted, MS)
+        push.wish(wanted, 0.51)
+        assert found.felt == (not pulled or felt < 5.0)  # an integral that finds back goes on
 
 
 def test_a_jerk_of_the_efforts_is_no_drift():
@@ -168,21 +205,21 @@ def test_why_a_lost_contact_is_not_sought_any_longer(seconds, aside, unfelt, bes
 
 
 @pytest.mark.parametrize(
-    ("late", "beside", "softer"),
-    [(0.03, 0.0, True), (0.03, 42.0, False), (0.09, 42.0, False), (0.15, 42.0, True), (0.0, 0.0, False)],
+    ("late", "leans", "softer"),
+    [(0.03, False, True), (0.03, True, False), (0.09, True, False), (0.15, True, True), (0.0, False, False)],
 )
-def test_what_leans_keeps_its_gains_until_efforts_are_so_late_that_it_swings(late, beside, softer):
+def test_what_leans_keeps_its_gains_until_efforts_are_so_late_that_it_swings(late, leans, softer):
     """A Panda on a wall needs all of them, at 29 ms; a UR10 that sticks on a friction of 0.77 is thrown by them, at
     270."""
     shares, softening = [], Softening(1)
     softening.rates[:] = 100.0
     pressing = SimpleNamespace(
-        _pressed=1.0, _leant=1.0, _least=1.0, unilateral=ROWS, approaching=False, behind=late, softening=softening,
+        _pressed=1.0, _leant=1.0, approaching=False, behind=late, softening=softening,
         governor=SimpleNamespace(reachable=SimpleNamespace(v=np.zeros(1))),
         controller=SimpleNamespace(
             task_damping=70.0, soften=shares.append, robot=SimpleNamespace(mass_matrix=lambda _: np.eye(1))
         ),
     )  # fmt: skip
     for _ in range(20):
-        Pressing._soften(pressing, np.zeros(1), np.ones(1), np.array([28.0]), beside, MS)
+        Pressing._soften(pressing, np.zeros(1), np.ones(1), MS, leans=leans)
     assert (min(shares, default=1.0) < 0.5) == softer

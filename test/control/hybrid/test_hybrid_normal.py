@@ -16,7 +16,8 @@ pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs 
 from rbd_dynamics.control.hybrid.normal import PERIOD, NormalEstimator, NormalOptions  # noqa: E402
 
 OPTIONS = NormalOptions(largest_tilt=math.radians(8.0), rate=0.5, smoothing=0.1)
-STEP = OPTIONS.rate * PERIOD
+STEP, NEARER = OPTIONS.rate * PERIOD, PERIOD / OPTIONS.smoothing  # at most, and of what is left
+LEFT = 1e-5 / NEARER  # rad: less is not turned by
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -61,17 +62,15 @@ class Felt:
 
 @pytest.mark.parametrize("friction", [0.0, 0.3, 0.9])
 def test_it_turns_to_what_is_felt_whatever_the_friction_is_no_faster_than_allowed(friction):
-    felt, wanted = Felt(), tilted(5.0)
+    felt, wanted, tilt = Felt(), tilted(5.0), 0.0
     gaps = []
-    for k in range(1, 9):
-        assert felt.slide(wanted, friction)
-        assert felt.estimator.tilt == pytest.approx(k * STEP, rel=1e-9)
-        assert angle(felt.estimator.normal, UP) == pytest.approx(k * STEP, rel=1e-9)
+    while felt.slide(wanted, friction):
+        tilt += min(STEP, NEARER * (math.radians(5.0) - tilt))
+        assert felt.estimator.tilt == pytest.approx(tilt, rel=1e-9)
+        assert angle(felt.estimator.normal, UP) == pytest.approx(tilt, rel=1e-9)
         gaps.append(felt.gap())
     np.testing.assert_allclose(gaps, gaps[0], atol=1e-12)  # it is turned about the point that touches
-    assert felt.slide(wanted, friction) and not felt.slide(wanted, friction)
-    np.testing.assert_allclose(felt.estimator.normal, wanted, atol=1e-6)
-    assert math.degrees(felt.estimator.tilt) == pytest.approx(5.0, abs=1e-4)
+    np.testing.assert_allclose(felt.estimator.normal, wanted, atol=LEFT)
 
 
 def test_friction_pulls_against_the_point_that_touches_also_where_the_tool_turns():
@@ -89,7 +88,7 @@ def test_it_turns_no_farther_than_its_bound():
     felt = Felt()
     while felt.slide(tilted(-12.0)):
         pass
-    np.testing.assert_allclose(felt.estimator.normal, tilted(-8.0), atol=1e-6)
+    np.testing.assert_allclose(felt.estimator.normal, tilted(-8.0), atol=LEFT)
 
 
 def test_a_surface_that_is_where_it_was_given_is_left_there():
@@ -102,19 +101,35 @@ def test_a_surface_that_is_where_it_was_given_is_left_there():
 
 def test_nothing_is_learnt_where_it_stands_or_is_hardly_touched():
     felt = Felt()
-    assert not felt.slide(tilted(5.0), speed=0.0049) and not felt.slide(tilted(5.0), size=2.99)
+    for _ in range(30):
+        assert not felt.slide(tilted(5.0), speed=0.0049) and not felt.slide(tilted(5.0), size=2.99)
     assert not felt.estimator.normal.any()
-    assert felt.slide(tilted(5.0), speed=0.0051, size=3.01)
+    assert any(felt.slide(tilted(5.0), speed=0.0051, size=3.01) for _ in range(30))
+
+
+def test_a_tool_that_trembles_into_soft_ground_feels_the_normal_that_there_is():
+    """It moves along at 50 mm/s, and up and down as fast: what trembles is not taken for the way it goes."""
+    felt, along = Felt(), np.array([0.6, 0.8, 0.0])
+    tilts = []
+    for k in range(400):
+        up = 0.05 * math.sin(2.0 * math.pi * 8.0 * 5e-3 * k)
+        felt.update(10.0 * (UP - 0.3 * along), 0.05 * along + up * UP, PERIOD / 4.0)
+        tilts.append(math.degrees(felt.estimator.tilt))
+    assert max(tilts[100:]) < 2.5 and np.mean(tilts[100:]) < 0.6  # they were 7.8 and 7.5
 
 
 def test_what_is_felt_is_averaged_and_the_frame_turned_once_in_a_while():
     felt = Felt()
-    for k in range(1, 5):
+    for k in range(1, 101):
         assert felt.slide(tilted(0.0), dt=PERIOD / 4.0) is False, k
     for k in range(1, 5):  # of a normal that changed, 5 % of the rest is learnt with each step
         turned = felt.slide(tilted(0.5), dt=PERIOD / 4.0)
         assert turned == (k == 4)
-    assert math.degrees(felt.estimator.tilt) == pytest.approx(0.5 * (1.0 - 0.95**4), rel=1e-3)
+    # and of the direction in which it moves now as much, so that it is less at first
+    assert 0.5 < math.degrees(felt.estimator.tilt) / (NEARER * 0.5 * (1.0 - 0.95**4)) < 1.0
+    for _ in range(400):
+        felt.slide(tilted(0.5), dt=PERIOD / 4.0)
+    assert felt.estimator.tilt == pytest.approx(math.radians(0.5), abs=1.1 * LEFT)
 
 
 @pytest.mark.parametrize("tare", [True, False])
@@ -126,7 +141,7 @@ def test_what_the_sensor_reads_in_free_motion_counts_as_its_zero(tare):
     felt.supervisor.mode = "press"
     while felt.slide(tilted(4.0), offset=bias):
         pass
-    assert (angle(felt.estimator.normal, tilted(4.0)) < 1e-5) == tare
+    assert (angle(felt.estimator.normal, tilted(4.0)) < 1.1 * LEFT) == tare
 
 
 def test_each_approach_begins_with_the_surface_as_it_was_given():

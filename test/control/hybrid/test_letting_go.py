@@ -11,7 +11,7 @@ import pytest
 from rbd_dynamics.control.hybrid import letting_go
 from rbd_dynamics.control.hybrid.approach import fastest_approach
 from rbd_dynamics.control.hybrid.letting_go import KEPT, LOST, STEP, THROWN, UNSEEN, Answer, HeldByFriction, LettingGo
-from rbd_dynamics.control.hybrid.normal_speed import BRAKING
+from rbd_dynamics.control.hybrid.normal_speed import BRAKING, NormalSpeed
 
 MASS, LEVER, DAMPING, SPEED = 3.0, 0.4, 30.0, 0.05  # kg, m, 1/s, m/s
 INERTIA = MASS * LEVER**2  # of one joint
@@ -99,3 +99,21 @@ def test_a_blow_makes_no_joint_faster_than_its_limit():
     share = np.abs(after) / limits
     assert 0.8 < share.max() < 1.0
     assert math.isinf(fastest_approach(np.zeros((2, 0)), limits))
+
+
+@pytest.mark.parametrize("stiffness", [1200.0, 3000.0, 10000.0])
+def test_the_push_comes_back_on_soft_ground(stiffness):
+    """2.1 kg sink in under 25 N, with efforts 11 ms late.
+
+    A push that came back at once made them fast at once, was cut, and came back, for ever: 3 to 7 N were pressed.
+    """
+    speed, height, rate, effort, late, felt = NormalSpeed(np.array([True])), 0.0, 0.0, 0.0, [0.0] * 6, []
+    for _ in range(2000):
+        drift = np.array([rate])
+        speed.update(drift, 1e-3, 0.05, 0.011)
+        late.append(-25.0 * speed.share + 2.1 * 60.0 * (speed.aim(drift, np.zeros(1))[0] - rate))
+        effort += (1.0 - math.exp(-2.0 * math.pi * 30.0 * 1e-3)) * (late.pop(0) - effort)
+        felt.append(max(0.0, -stiffness * height))
+        rate += 1e-3 * (effort + felt[-1]) / 2.1
+        height += 1e-3 * rate
+    np.testing.assert_allclose(felt[-300:], 25.0, atol=0.1)

@@ -18,7 +18,7 @@ from rbd_dynamics.algorithms.reachable_motion import STOPPED, STOPPING
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.cartesian.controller import CartesianController
 from rbd_dynamics.control.hybrid.controller import HybridController
-from rbd_dynamics.control.hybrid.governor import TaskGovernor
+from rbd_dynamics.control.hybrid.governor import PlacementLimits, TaskGovernor
 from rbd_dynamics.control.hybrid.placement import Placement, PlacementPath
 from rbd_dynamics.control.hybrid.reachable import ReachableTask
 from rbd_dynamics.control.hybrid.task import HybridTask
@@ -30,13 +30,18 @@ DT = 1e-3
 POSTURE = np.array([0.0, -1.2, 1.9, -2.2, -1.57, 0.0])  # of a UR5, pointing down, well bent
 
 
+def task_at(robot, turned=0.0):
+    """The tool stands in the task frame, or has to be turned about its z axis to."""
+    pose = robot.pose(POSTURE, "tool0")
+    R = Rotation.from_matrix(pose[:3, :3]) * Rotation.from_rotvec([0.0, 0.0, turned])
+    rpy = tuple(float(x) for x in R.as_euler("xyz"))
+    return HybridTask("tool0", task_position=tuple(float(x) for x in pose[:3, 3]), task_orientation=rpy)
+
+
 @cache
 def arm():
     robot = Robot(load_urdf(robot_file("ur5_robot")))
-    pose = robot.pose(POSTURE, "tool0")
-    rpy = tuple(float(x) for x in Rotation.from_matrix(pose[:3, :3]).as_euler("xyz"))
-    task = HybridTask("tool0", task_position=tuple(float(x) for x in pose[:3, 3]), task_orientation=rpy)
-    constraints, moved = task.sets(robot.model)
+    constraints, moved = task_at(robot).sets(robot.model)
     rows = ConstraintSet(robot.model, (*constraints.constraints, *moved.constraints))
     return robot, rows, ReachableTask(robot, rows, len(constraints))
 
@@ -139,19 +144,46 @@ def test_it_stops_in_front_of_a_stretched_arm_and_comes_back(speed):
     assert float(step.theta[3:] @ way) < reached - 0.1
 
 
-def test_a_motion_that_ends_where_its_target_had_run_ahead_jerks_no_joint():
-    """The wanted motion has run 50 mm ahead of a stretched arm when it is ended where the tool is.
-
-    The way back to there was taken for a speed, of up to 1.5 m/s: joints were wanted at 0.65 of their limits at once,
-    and what is pressed went from 10 to 15 N.
-    """
+def governed():
+    """A governor that stands, its motion, and what that wants of the task."""
     robot, rows, _ = arm()
     controller = SimpleNamespace(robot=robot, rows=rows, m=1, task=SimpleNamespace(row_names=rows.row_names[1:]))
     wanted = [np.zeros(5), np.zeros(5), np.zeros(5)]
     motion = SimpleNamespace(mode="trajectory", number=0, problem="", update=lambda *_: None, state=lambda: wanted)
     governor = TaskGovernor(controller, motion)
     governor.begin(POSTURE, np.zeros(5), POSTURE)
-    reach = governor.reachable
+    return governor, motion, wanted
+
+
+def test_what_leant_on_a_wall_lets_go_of_it_gently():
+    """Its motion is ended 0.1 m in front of where it is wanted, and it is held where it is.
+
+    A Kinova that a wall held back with 30 N sprang off it at 1.05 of a joint's limit.
+    """
+    governor, motion, wanted = governed()
+    reach, way = governor.reachable, np.array([0.0, 0.0, 0.0, 1.0, 0.0])
+    held = SimpleNamespace(theta=0.0 * way, rate=0.0 * way, h=np.zeros(1))
+    asked = []
+    for k in range(1700):
+        if reach.theta[3] < 0.1 and motion.mode == "trajectory":
+            wanted[:2] = 0.1 * DT * k * way, 0.1 * way
+        else:
+            motion.mode, motion.number = "hold", 1
+            wanted[:2] = 0.0 * way, 0.0 * way  # it has not moved
+        asked.append(governor.follow(0, POSTURE, held, DT).theta[3])
+    end = int(np.argmax(asked))
+    assert asked[end] > 0.099 and motion.mode == "hold"
+    assert np.abs(np.diff(asked[end:])).max() < 3e-4 and asked[-1] == 0.0  # 0.1 m in half a second
+
+
+def test_a_motion_that_ends_where_its_target_had_run_ahead_jerks_no_joint():
+    """The wanted motion has run 50 mm ahead of a stretched arm when it is ended where the tool is.
+
+    The way back to there was taken for a speed, of up to 1.5 m/s: joints were wanted at 0.65 of their limits at once,
+    and what is pressed went from 10 to 15 N.
+    """
+    governor, motion, wanted = governed()
+    robot, reach = governor.controller.robot, governor.reachable
     outward = robot.pose(POSTURE, "tool0")[:3, :3].T @ [*(robot.pose(POSTURE, "tool0")[:2, 3]), 0.0]
     way = np.array([0.0, 0.0, 0.0, *(outward[:2] / np.linalg.norm(outward[:2]))])
     jerks = []
@@ -212,6 +244,33 @@ def test_a_placement_goes_straight_from_rest_to_rest_within_its_limits():
     assert speed.max() <= 0.1 + 1e-6 and speed[0] < 1e-3 and speed[-1] < 1e-3
     assert np.abs(np.diff(speed)).max() / 1e-3 <= 1.0 + 1e-6
     assert np.abs(p[:, 1:] - [0.2, 0.3]).max() < 1e-12
+
+
+def test_a_task_frame_waits_for_an_arm_that_cannot_follow_it():
+    """It is turned by 0.9 rad at up to 0.5 rad/s; the joints may go at 0.1.
+
+    A Kinova was left behind; a second later that was taken for a singular posture, and the arm was stopped at once.
+    """
+    robot, rows, _ = arm()
+    constraints, moved = (ConstraintSet(robot.model, part) for part in (rows.constraints[:1], rows.constraints[1:]))
+    controller = HybridController(robot, constraints, moved)
+    held = [np.zeros(5), np.zeros(5), np.zeros(5)]
+    motion = SimpleNamespace(mode="hold", number=0, problem="", update=lambda *_: None, state=lambda: held)
+    governor = TaskGovernor(controller, motion)
+    governor.begin(POSTURE, np.zeros(5), POSTURE)
+    reach = governor.reachable
+    reach.room.velocity_limits = np.full(6, 0.1 / SPEED_SHARE)
+    limits = PlacementLimits(velocity=np.full(5, np.inf), acceleration=np.full(5, np.inf))
+    governor.place(Placement.of(task_at(robot, 0.9)), limits)
+    for _ in range(20000):
+        governor.advance(DT)
+        theta = governor.follow(0, reach.q, SimpleNamespace(theta=reach.theta, rate=held[1], h=np.zeros(1)), DT).theta
+        assert reach.behind < 0.02 and not governor.problem
+        if not governor.moving and reach.behind < 1e-6:
+            break
+    assert not governor.moving and np.abs(theta).max() < 1e-5
+    turn = robot.pose(POSTURE, "tool0")[:3, :3].T @ robot.pose(reach.q, "tool0")[:3, :3]
+    np.testing.assert_allclose(Rotation.from_matrix(turn).as_rotvec(), [0.0, 0.0, 0.9], atol=1e-4)
 
 
 def test_a_state_that_comes_twice_asks_for_nothing_new():

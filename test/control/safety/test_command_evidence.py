@@ -20,9 +20,11 @@ KP, KD = np.array([400.0, 200.0, 400.0]), np.array([30.0, 12.0, 30.0])
 class Driven:
     """A PD with gravity on the arm, whose efforts reach the motors late, or not."""
 
-    def __init__(self, friction=0.0, compensated=True):
+    def __init__(self, friction=0.0, compensated=True, damping=0.0, described=0.0):
         self.plant = Plant(mujoco.MjSpec.from_string(ARM), JOINTS, 5e-4)
         self.plant.model.dof_frictionloss[:] = friction * LIMITS
+        self.plant.model.dof_damping[:] = damping * LIMITS
+        self.described = described * LIMITS  # viscous friction
         self.robot = Robot(load_urdf(ARM))
         self.gravity = self.robot.gravity if compensated else lambda q: np.zeros(3)  # the node's terms
         self.wanted, self.on, self.brakes = np.zeros(3), True, False
@@ -45,8 +47,10 @@ class Driven:
             self.acts = self.acts + 0.5 * (self.late[0] - self.acts) if self.on else np.zeros(3)
             for what, problem in (
                 ("efforts", self.efforts.problem(self.acts, LIMITS, self.time)),
-                ("motion", self.motion.problem(held, LIMITS, v, self.time, lambda q=q: self.robot.mass_matrix(q))),
-            ):
+                ("motion", self.motion.problem(
+                    held, LIMITS, v, self.time, lambda q=q: self.robot.mass_matrix(q), self.described * v
+                )),
+            ):  # fmt: skip
                 (self.wrong.add if problem else self.wrong.discard)(what)
             self.efforts.commanded(tau, self.time)
             self.motion.commanded(tau)
@@ -65,6 +69,18 @@ def test_a_robot_that_follows_is_in_command(friction):
     arm = Driven(friction)
     for wanted in (None, swing, lambda t: swing(4.0)):
         assert not arm.run(2.0, wanted)
+
+
+@pytest.mark.parametrize("described", [0.3, 0.5])
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+def test_viscous_friction_by_the_description_is_no_sign_whether_the_robot_has_it_or_compensates_it(damping, described):
+    """An arm whose joints take more than half of their efforts to move: none is left to accelerate it, at speed."""
+    driven = Driven(damping=damping, described=described)
+    for t in np.arange(0.0, 8.0, 0.5):
+        assert "motion" not in driven.run(0.5, lambda s, t=t: np.array([1.6, -1.6, 0.0]) * np.sin(1.5 * (t + s)))
+    driven.run(2.0, lambda s: np.zeros(3))
+    driven.brakes = True
+    assert "motion" in driven.run(1.5, swing)
 
 
 def test_efforts_that_followed_and_are_zero_now_tell_that_drives_are_off():

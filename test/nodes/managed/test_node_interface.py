@@ -144,7 +144,7 @@ def test_a_guard_is_told_what_its_torque_node_is_where_it_has_that_too(tmp_path)
     file.write_text(yaml.safe_dump({name: {"ros__parameters": values} for name, values in sections.items()}))
     context = LaunchContext()
     context.launch_configurations["params_file"] = str(file)
-    found = launching.shared_parameters(context, "feedforward")
+    found = launching.shared_parameters(launching.parameter_text(context), "feedforward")
     assert found == {"state_timeout": 0.3, "joints": ["shoulder", "elbow"]}
 
 

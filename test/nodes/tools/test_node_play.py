@@ -147,7 +147,7 @@ def test_a_motion_that_another_ends_has_ended_early(talk, tmp_path):
     talk.send([])  # hold
     output, errors, _ = until_it_ends(played, talk)
     assert played.returncode == 1 and output == ""
-    assert "ended before its end: another motion has taken its place" in errors
+    assert "ended early: another motion has taken its place" in errors
 
 
 def test_what_is_sent_is_what_the_file_says(ros, tmp_path):

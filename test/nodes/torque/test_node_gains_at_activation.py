@@ -23,13 +23,14 @@ from rbd_dynamics.control.cartesian.gains import CartesianGains
 pytestmark = needs_ros
 PERIOD = 0.01  # s
 UNSTABLE = {"kp": [300.0, 20.0, 200.0], "kd": [150.0, 5.0, 100.0]}
+LATE = {"kp": [200.0, 20.0, 200.0], "kd": [10.0, 1.0, 10.0]}
 STABLE = {"kp": [300.0, 20.0, 200.0], "kd": [15.0, 0.5, 10.0]}
 
 
 class Simulated(Conversation):
-    """A robot by forward dynamics, which gets each effort a period late."""
+    """A robot by forward dynamics, which gets each effort some periods late."""
 
-    def __init__(self, ros, node, robot=None, q=(0.0, 0.0, 0.0)):
+    def __init__(self, ros, node, robot=None, q=(0.0, 0.0, 0.0), late=1):
         from rclpy.qos import qos_profile_sensor_data
         from sensor_msgs.msg import JointState
 
@@ -39,7 +40,7 @@ class Simulated(Conversation):
         self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
         self.now = time.time_ns()
         self.q, self.v = np.array(q), np.zeros(len(q))
-        self.late = self.robot.gravity(self.q).copy()
+        self.late = [self.robot.gravity(self.q).copy() for _ in range(late)]
 
     def ask(self, q, v):
         """The effort that answers a state."""
@@ -56,9 +57,9 @@ class Simulated(Conversation):
         for _ in range(round(seconds / PERIOD)):
             tau = self.ask(self.q, self.v) if efforts is None else efforts(self.q, self.v)
             for _ in range(20):
-                self.v = self.v + PERIOD / 20 * self.robot.forward_dynamics(self.q, self.v, self.late)
+                self.v = self.v + PERIOD / 20 * self.robot.forward_dynamics(self.q, self.v, self.late[0])
                 self.q = self.q + PERIOD / 20 * self.v
-            self.late = np.array(tau)
+            self.late = [*self.late[1:], np.array(tau)]
             found = max(found, float(np.abs(self.v).max()))
             if found > 5.0:
                 break
@@ -107,6 +108,28 @@ def test_gains_that_are_unstable_where_the_node_is_activated_are_softer_and_that
     assert talk.fastest(3.0, lambda q, v: talk.robot.gravity(q) + full["kp"] * (held - q) - full["kd"] * v) > 5.0
 
 
+@pytest.mark.parametrize("softens", [True, False])
+def test_gains_by_which_it_swings_are_softer_though_they_should_be_stable(ros, softens):
+    """The drives are 30 ms late, of which nobody has told the node; its gains are stable with 10."""
+    parameters = {"robot_description": ARM, "state_timeout": 0.0, "soften_unstable_gains": softens, **LATE}
+    with ros.start("feedforward", parameters, name="begun") as node:
+        talk = Simulated(ros, node, late=3)
+        talk.fastest(5 * PERIOD)
+        assert "unstable" not in node.log
+        talk.pushed()
+        assert (talk.fastest(3.0) < 1.0) == softens
+        talk.diagnosed("Hz and does not come to rest: kp and kd do not suit drives")
+        joint, frequency = re.search(r"joint '(\w+)' swings at (\S+) Hz", node.log).groups()
+        assert joint in ("shoulder", "elbow") and 3.0 < float(frequency) < 30.0
+        if softens:
+            talk.pushed()
+            assert talk.fastest(2.0) < 0.2
+            talk.diagnosed("times of them until others are set")
+            results = ros.set_parameters(node.name, kd=[5.0, 0.2, 3.0], kp=[30.0, 2.0, 20.0])
+            assert all(result.successful for result in results), results
+            talk.ends_to_say("swings", lambda: talk.fastest(0.1))
+
+
 def test_they_are_judged_anew_each_time_it_is_activated(talk):
     from lifecycle_msgs.msg import Transition
     from lifecycle_msgs.srv import ChangeState
@@ -141,3 +164,25 @@ def test_a_tool_is_held_with_less_where_its_stiffness_is_unstable(ros):
         theta, held = law.chart(talk.q), talk.q.copy()
         talk.v[:] = 0.01
         assert talk.fastest(2.0, lambda q, v: law.step(q, v, theta, posture=held, dt=PERIOD).tau.copy()) > 5.0
+
+
+def test_gains_of_hold_and_task_are_judged_at_the_rate_of_the_states(ros):
+    """1200 1/s^2 and 70 1/s are stable at 1 kHz through actuators of 30 Hz, and not at 100 Hz."""
+    from std_srvs.srv import SetBool
+
+    robot = Robot(load_urdf(robot_file("panda"), locked={"panda_finger_joint1": 0.0}))
+    parameters = {
+        "robot_description": robot_file("panda").read_text(), "tool_frame": "panda_hand_tcp", "state_timeout": 0.0,
+        "locked_joints": ["panda_finger_joint1"], "desired_force": [5.0], "hold_stiffness": 2000.0,
+        "hold_damping": 80.0,
+    }  # fmt: skip
+    with ros.start("hybrid_controller", parameters, name="begun") as node:
+        talk = Simulated(ros, node, robot, [0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785])
+        talk.fastest(5 * PERIOD)
+        talk.pushed()
+        assert talk.fastest(2.0) < 0.5
+        assert "hold_stiffness and hold_damping are unstable at this posture, with states at 100 Hz" in node.log
+        assert "times of them until others are set" in node.log
+        refused = ros.client(SetBool, f"{node.name}/engage")(data=True)
+        assert not refused.success and "is unstable with actuators of 30 Hz" in refused.message
+        assert "with states at 100 Hz" in refused.message

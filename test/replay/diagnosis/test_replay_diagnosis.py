@@ -28,7 +28,7 @@ from rbd_dynamics.replay import Questions, Settings, analyse
 from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
 from rbd_dynamics.replay.diagnosis.consequences import doubted_contacts, reason
 from rbd_dynamics.replay.diagnosis.findings import Cause, Finding, JointDiagnosis
-from rbd_dynamics.replay.diagnosis.words import MAIN, SPEAKS, sayings
+from rbd_dynamics.replay.diagnosis.words import MAIN, SPEAKS, inertia_hint, sayings
 from rbd_dynamics.replay.identification import DriveGainIdentifier, Load
 from rbd_dynamics.replay.identification.estimates import Estimate
 from rbd_dynamics.replay.identification.samples import Preparation
@@ -355,6 +355,17 @@ def test_a_cause_is_said_of_joints_where_it_matters():
         said = sayings(DiagnosisResult((), (found,)), [compared])
         assert len(said) == len(texts), said
         assert all(one.startswith(text) for one, text in zip(said, texts)), said
+
+
+def test_a_replay_without_inertias_says_where_they_would_tell_more():
+    compared = [SimpleNamespace(name=name, nrmse=0.3, rmse=1.0, measured_rms=2.0) for name in "abcd"]
+    causes = {"a": [("friction", 0.6), ("load", 0.2), ("scale", 0.11)], "b": [("friction", 0.9), ("load", 0.09)],
+              "c": [("scale", MAIN)], "d": []}  # fmt: skip
+    joints = [JointDiagnosis(name, tuple(Cause(*one) for one in some), 0.0) for name, some in causes.items()]
+    told = "--inertias tells whether a body is described wrongly: a, c"
+    assert inertia_hint(DiagnosisResult((), tuple(joints)), compared) == [told]
+    compared[0].rmse = compared[2].rmse = 0.99 * SPEAKS * 2.0
+    assert inertia_hint(DiagnosisResult((), tuple(joints)), compared) == []
 
 
 def test_wrong_motion_costs_every_joint_and_wrong_efforts_their_own():

@@ -31,6 +31,9 @@ class ArraysTable:
     """q (N, n) has a column for each joint: those of `joint_names` in the file, else 1, 2, ...
 
     read: gives the arrays of a file; raises RecordingError.
+
+    Attributes:
+        arrays: {path of an array in the file: {joint: its column}}.
     """
 
     named = True
@@ -39,6 +42,7 @@ class ArraysTable:
         self.path, self.form = path, form
         arrays = _content(read, path, path.stat().st_size, path.stat().st_mtime_ns)
         numbers = {key: _plain(value) for key, value in arrays.items() if value.dtype.kind in "iuf" and value.ndim < 3}
+        self.arrays: dict[str, dict[str, str]] = {}
         self._columns = self._all_columns(numbers, _names_in(arrays))
         self.names = list(self._columns)
 
@@ -59,11 +63,12 @@ class ArraysTable:
             matrix = value if value.shape[0] == count else value.T
             many = range(1, matrix.shape[1] + 1)
             last = key.rpartition("/")[2]
+            own = joints if len(joints) == matrix.shape[1] else [str(k) for k in many]
             if field_of(last):
-                own = joints if len(joints) == matrix.shape[1] else [str(k) for k in many]
                 names = [f"{name}.{last.lower()}" for name in own]
             else:
                 names = [key] if matrix.shape[1] == 1 else [f"{key}[{k}]" for k in many]
+            self.arrays[key] = dict(zip(own, names))
             for name, column in zip(names, matrix.T):
                 if name in found:
                     raise RecordingError(f"{self.path}: two arrays have {excerpt(name)}, one of them {excerpt(key)}")

@@ -59,6 +59,22 @@ def _field(key: Any) -> str | None:
     return TIME if word == TIME or word in TIMES else field_of(word)
 
 
+def with_columns_of_arrays(given: Given, arrays: Mapping[str, Mapping[str, str]]) -> Given:
+    """The same with the path of an array, as `observations/qpos`, replaced by its columns.
+
+    arrays: {path of an array in the file: {joint: its column}}.
+    """
+
+    def replaced(field: str, text: Any) -> Any:
+        bare, unit = split_unit(text) if isinstance(text, str) else ("", "")
+        columns = arrays.get(bare.strip("/"))
+        if columns is None or field == TIME:
+            return text
+        return {joint: f"{column} [{unit}]" if unit else column for joint, column in columns.items()}
+
+    return {field: replaced(field, text) for field, text in given.items()}
+
+
 def taken(field: str, given: str | Mapping[str, str], names: Sequence[str], path: object) -> list[Taken]:
     """The columns that are meant. Raises RecordingError where there is none, or more than one where one is needed."""
     if isinstance(given, Mapping):

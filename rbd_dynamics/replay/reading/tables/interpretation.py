@@ -16,10 +16,11 @@ from rbd_dynamics.joint_states.layout import FIELDS
 from rbd_dynamics.replay.log import Log
 from rbd_dynamics.replay.reading.storage import RecordingError
 from rbd_dynamics.replay.reading.tables.array_files import HDF5, MATLAB, NPY, hdf5_table, mat_table, numpy_table
+from rbd_dynamics.replay.reading.tables.arrays_table import ArraysTable
 from rbd_dynamics.replay.reading.tables.column_names import split_unit
 from rbd_dynamics.replay.reading.tables.columns import Columns, columns_of, unused
 from rbd_dynamics.replay.reading.tables.csv_table import text_table
-from rbd_dynamics.replay.reading.tables.given import Given
+from rbd_dynamics.replay.reading.tables.given import Given, with_columns_of_arrays
 from rbd_dynamics.replay.reading.tables.parquet_table import ParquetTable
 from rbd_dynamics.replay.reading.tables.table import Table
 from rbd_dynamics.replay.reading.tables.units import UNITS, units_of
@@ -114,6 +115,7 @@ def _interpreted(path: Path, mapping: str, rate: float | None, size: int, change
             f"{path} has no names of columns, and {len(table.names)} numbers in its first row: say what they are, as "
             "--columns t=1 --columns q=2-8 --columns tau=9-15, or --rate HZ where none is the time"
         )
+    given = with_columns_of_arrays(given, table.arrays) if isinstance(table, ArraysTable) else given
     columns = columns_of(table.names, path, given, rate)
     first = next(table.chunks(columns.used, LOOKED_AT, Log()), None)
     if first is None or not len(first.columns[0]):
