@@ -8,7 +8,7 @@ import json
 import math
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rbd_dynamics.cli.sources import load_and_warn
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LAWS = ("feedforward", "computed_torque")
 USUAL = 10.0  # Hz: beyond, drives and links of most arms give way, which no gains here know of
 FAR = 0.05  # rad or m
 LITTLE = 0.02  # kg m^2 at a revolute joint: less than that of most geared motors' rotors
@@ -51,32 +50,19 @@ def run_gains(options: argparse.Namespace) -> int:
 
 
 def _best(model: Model, timing: Timing, options: argparse.Namespace) -> tuple[str, JointGains]:
-    """The law that was asked for, or whose slowest motion is faster, and its gains. Raises ValueError: none is stable.
-
-    A law that multiplies by the mass matrix is for arms with light joints; with heavy rotors both are as fast.
-    """
-    found: list[tuple[str, JointGains]] = []
-    problems: list[ValueError] = []
-    for law in [options.law] if options.law else LAWS:
-        try:
-            found.append((law, _found(model, timing, law, options)))
-        except ValueError as problem:
-            problems.append(problem)
-    if not found:
-        raise problems[-1]
-    return max(found, key=lambda one: round(one[1].bandwidth, 6))
-
-
-def _found(model: Model, timing: Timing, law: str, options: argparse.Namespace) -> JointGains:
-    from rbd_dynamics.control.pd_gains import joint_gains
+    """The law that was asked for, or whose slowest motion is faster, and its gains. ValueError: none is stable."""
+    from rbd_dynamics.control.feedforward import LAWS
+    from rbd_dynamics.control.pd_gains import gains_of_faster_law
     from rbd_dynamics.robot import Robot
 
-    robot, computed_torque = Robot(model, backend="reference"), law == "computed_torque"
-    asked: dict[str, Any] = {"damping_ratio": options.damping_ratio, "computed_torque": computed_torque}
-    found = joint_gains(robot, timing, bandwidth=options.bandwidth, **asked)
-    if options.bandwidth is None and found.bandwidth > USUAL:
-        found = joint_gains(robot, timing, bandwidth=USUAL, **asked)
-    return found
+    return gains_of_faster_law(
+        Robot(model, backend="reference"),
+        timing,
+        most=USUAL,
+        laws=[options.law] if options.law else LAWS,
+        bandwidth=options.bandwidth,
+        damping_ratio=options.damping_ratio,
+    )
 
 
 def _friction(model: Model, found: JointGains) -> Array:

@@ -12,13 +12,15 @@ least with the others free, which suits light wrists, or a geometric mean of the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rbd_dynamics.control.feedforward import LAWS
 from rbd_dynamics.control.safety.closed_loop import Timing, growth_rate
 from rbd_dynamics.robot import Robot
 
@@ -113,6 +115,42 @@ def joint_gains(
         bandwidth=loop.frequency(d) / (2.0 * math.pi),
         margin=loop.largest / d,
     )
+
+
+def gains_of_faster_law(
+    robot: Robot,
+    timing: Timing,
+    *,
+    most: float,
+    laws: Sequence[str] = LAWS,
+    bandwidth: float | None = None,
+    damping_ratio: float = DAMPING_RATIO,
+) -> tuple[str, JointGains]:
+    """The one of the laws whose slowest motion is faster, and its gains.
+
+    A law that multiplies by the mass matrix is for arms with light joints; with heavy rotors both are as fast.
+
+    Parameters:
+        most: Hz, of the slowest motion, where no bandwidth is asked for.
+
+    Raises ValueError where none is stable, and as `joint_gains` does.
+    """
+    found: list[tuple[str, JointGains]] = []
+    problems: list[ValueError] = []
+    for law in laws:
+        computed_torque = law == "computed_torque"
+        asked = partial(joint_gains, robot, timing, damping_ratio=damping_ratio, computed_torque=computed_torque)
+        try:
+            gains = asked(bandwidth=bandwidth)
+            if bandwidth is None and gains.bandwidth > most:
+                gains = asked(bandwidth=most)
+        except ValueError as problem:
+            problems.append(problem)
+        else:
+            found.append((law, gains))
+    if not found:
+        raise problems[-1]
+    return max(found, key=lambda one: round(one[1].bandwidth, 6))
 
 
 def named(timing: Timing) -> str:

@@ -113,7 +113,8 @@ int main()
       print(robot.v);
       print(robot.applied());
       print(robot.contact_force());
-    } else if (command == "chain") {  // the law on the simulated robot: a quintic over a second, then a second at rest
+    } else if (command == "chain") {  // the law on the simulated robot: a second of motion, quintic (0), even (1) or a step (2), then one
+      const double shape = next();
       robot.v = {};
       read(robot.q);
       arm::Vector from = robot.q, to{};
@@ -125,6 +126,15 @@ int main()
         arm::Reference reference = arm::Reference::none();
         for (std::size_t i = 0; i < arm::nv; ++i) {
           const double far = to[i] - from[i];
+          if (shape == 2.0) {
+            reference.position[i] = k == 0 ? from[i] : to[i];
+            continue;
+          }
+          if (shape == 1.0) {  // positions of a straight line and its slope
+            reference.position[i] = from[i] + far * s;
+            reference.velocity[i] = 0 < k && s < 1.0 ? far : 0.0;
+            continue;
+          }
           reference.position[i] = from[i] + far * s * s * s * (10 + s * (-15 + 6 * s));
           reference.velocity[i] = far * slope;
           reference.acceleration[i] = far * s * (60 + s * (-180 + 120 * s));

@@ -61,7 +61,8 @@ def test_parameters_are_those_that_the_controller_declares_with_gains_that_are_s
     own = given["feedforward_controller"]["ros__parameters"]
     assert set(own) <= set(declared)
     model = rbd.load_urdf(ARM)
-    gains = joint_gains(rbd.Robot(model), Timing(2e-3, 2e-3))
+    gains = joint_gains(rbd.Robot(model), Timing(2e-3, 2e-3), bandwidth=1.0)
+    assert own["law"] == "feedforward", "the other is no faster: it is cut off as well"
     np.testing.assert_allclose(own["kp"], gains.kp, rtol=1e-3)
     np.testing.assert_allclose(own["kd"], gains.kd, rtol=1e-3)
     assert given["controller_manager"]["ros__parameters"]["update_rate"] == 500

@@ -13,10 +13,12 @@ from helpers.checks.exported import needs
 from scipy.integrate import solve_ivp
 
 import rbd_dynamics as rbd
-from rbd_dynamics.control import Feedforward, joint_gains
+from rbd_dynamics.control import Feedforward
 from rbd_dynamics.control.motion.splines import motion_of
+from rbd_dynamics.control.pd_gains import gains_of_faster_law
 from rbd_dynamics.control.safety.closed_loop import Timing, growth_rate
 from rbd_dynamics.export import export_ros2_control
+from rbd_dynamics.export.ros2_control.configuration import FASTEST
 
 pytestmark = needs("gcc", "g++")
 TIP = "panda_hand_tcp"
@@ -212,17 +214,21 @@ def test_cycles_neither_allocate_nor_lock_nor_fault_pages_in_and_take_microsecon
     assert int(answers[-1][1]) > 0, "the counters count"
 
 
-def test_a_motion_is_followed_with_the_gains_that_were_written(model, talk):
-    gains = joint_gains(rbd.Robot(model), Timing(1e-3, 1e-3))
+@pytest.mark.parametrize(("shape", "most", "at_rest"), [(0, 3e-3, 1e-4), (1, 0.1, 5e-3), (2, 0.71, 5e-3)])
+def test_a_motion_is_followed_with_the_gains_that_are_written(model, talk, shape, most, at_rest):
+    """Also one whose velocity steps by 0.7 rad/s, and a step of 0.7 rad; efforts change no faster than usual."""
+    law, gains = gains_of_faster_law(rbd.Robot(model), Timing(1e-3, 1e-3), most=FASTEST)
     q = np.array([0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.5])
     goal = q + np.array([0.6, 0.4, -0.5, 0.5, 0.4, -0.4, 0.7])
-    limits = [model.joint(name).limits.effort for name in model.joint_names]
-    terms = settings(terms=(1, 1, 1, 1, 1, 0, 0), kp=gains.kp, kd=gains.kd, limits=limits)
-    *first, worst, left = map(float, talk(terms, ("chain", q, goal))[1])
+    limits = np.array([model.joint(name).limits.effort for name in model.joint_names])
+    rates = np.minimum(limits / 0.1, 1000.0)
+    weights = (1, 1, 1, 1, 1, 0, law == "computed_torque")
+    terms = settings(terms=weights, kp=gains.kp, kd=gains.kd, limits=limits, rates=rates)
+    *first, worst, left = map(float, talk(terms, ("chain", float(shape), q, goal))[1])
     np.testing.assert_allclose(first, rbd.Robot(model).gravity(q), rtol=1e-12, atol=1e-12)
     print(f"on the simulated Panda: {worst:.2g} rad at most, {left:.2g} rad at rest")
-    assert worst < 5e-3
-    assert left < 1e-3
+    assert worst < most
+    assert left < at_rest
 
 
 # --- the simulated robot ---
