@@ -17,6 +17,7 @@ from rbd_dynamics.algorithms.polynomial import POWERS
 from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.control.motion.splines import motion_of
+from rbd_dynamics.control.safety.softening import Shares
 from rbd_dynamics.control.terms import INERTIA, TERMS, WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.bound_model import require_double
@@ -157,6 +158,11 @@ class Feedforward:
         """Use this tuning from the next call on."""
         self.terms, self.evaluate_at, self.law, self._tuning = tuning
         self.effort_limits = self._tuning[3]
+        self._gains = self.gains.copy()
+
+    def soften(self, shares: Shares) -> None:
+        """Use so much of the gains until the next tuning, or other shares."""
+        np.multiply(self.gains, [[shares.stiffness], [shares.damping]], out=self._gains)
 
     def attempt(self, q: Array, v: Array, motion: Array, since: Array, tuning: Tuning) -> None:
         """Raise what `compute` would raise with another tuning; nothing changes."""
@@ -188,10 +194,10 @@ class Feedforward:
         efforts, wanted = self._outputs
         if out is not None:
             efforts = out
-        weights, gains, offsets, limits = self._tuning
+        weights, _, offsets, limits = self._tuning
         if added is not None:
             offsets = offsets + added
-        inputs = (q, v, motion, since, weights, gains, offsets, limits, self.robot.inertia_input)
+        inputs = (q, v, motion, since, weights, self._gains, offsets, limits, self.robot.inertia_input)
         if self._call(*inputs, efforts, wanted) is None:
             self._kernel(inputs, (efforts, wanted))
         self._last = efforts

@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 IN_TIME = 0.5  # of the time 1 / damping: in so much of it, efforts have to be able to change to what is wanted
 LATE = 0.1  # of the time 1 / damping: efforts that are later than wanted by more
 RECOVERY = 0.2  # s, in which the gains come back
+NEARLY = 0.999  # of them are all
 
 
 class Shares(NamedTuple):
@@ -36,6 +37,11 @@ class Shares(NamedTuple):
 
 
 ALL = Shares()
+
+
+def fastest_decay(M: Array, D: Array) -> float:
+    """1/s, at which the fastest of all motions dies out under a damping D (n, n), with a mass matrix M (n, n)."""
+    return float(np.linalg.eigvals(np.linalg.solve(M, D)).real.max(initial=0.0))
 
 
 class Softening:
@@ -59,6 +65,8 @@ class Softening:
         efforts are later than wanted; by default softer gains do not wait for that.
         """
         self.share += min(1.0, dt / RECOVERY) * (1.0 - self.share)
+        if self.share > NEARLY:
+            self.share = 1.0
         if behind * damping <= LATE:
             return self.share
         needed = damping * damping * float((np.abs(momentum) / self.rates).max(initial=0.0))

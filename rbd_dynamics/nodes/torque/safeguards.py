@@ -77,6 +77,11 @@ class Safeguards(Part):
         self.limited = np.zeros(count, dtype=bool)  # by the rate, at the last command
         self.behind = 0.0  # s, by which the last command was later than the law wanted it
 
+    @property
+    def rates(self) -> Array:
+        """At which efforts may change (joints), N m/s or N/s; infinite where they may jump."""
+        return self._rates
+
     def reset(self) -> None:
         """Forget what was commanded."""
         self._envelope.reset()

@@ -186,3 +186,34 @@ def test_gains_of_hold_and_task_are_judged_at_the_rate_of_the_states(ros):
         refused = ros.client(SetBool, f"{node.name}/engage")(data=True)
         assert not refused.success and "is unstable with actuators of 30 Hz" in refused.message
         assert "with states at 100 Hz" in refused.message
+
+
+def test_a_push_that_efforts_cannot_follow_is_damped_more_softly(ros):
+    """Gains that a 7-jointed arm bears where efforts may jump; they change by their limits in 0.1 s.
+
+    A push of 0.15 rad/s threw a Panda by them, at 20 times its velocity limits.
+    """
+    robot = Robot(load_urdf(robot_file("panda"), locked={"panda_finger_joint1": 0.0}))
+    parameters = {
+        "robot_description": robot_file("panda").read_text(), "locked_joints": ["panda_finger_joint1"],
+        "law": "computed_torque", "kp": [400.0], "kd": [30.0], "state_timeout": 0.0,
+    }  # fmt: skip
+    with ros.start("feedforward", parameters, name="begun") as node:
+        talk = Simulated(ros, node, robot, [0.0, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785])
+        talk.fastest(5 * PERIOD)
+        held = talk.q.copy()
+        talk.v[:] = 0.5
+        assert talk.fastest(3.0) < 1.5
+        np.testing.assert_allclose(talk.q, held, atol=1e-3)
+        assert "unstable" not in node.log and "swings" not in node.log
+        rates, last = np.minimum(10.0 * np.array([j.limits.effort for j in robot.model.joints]), 1000.0), None
+
+        def full(q, v):
+            nonlocal last
+            tau = robot.inverse_dynamics(q, v, 400.0 * (held - q) - 30.0 * v)
+            reach = PERIOD * rates
+            last = tau.copy() if last is None else last + np.clip(tau - last, -reach, reach)
+            return last
+
+        talk.v[:] = 0.5
+        assert talk.fastest(3.0, full) > 5.0
