@@ -124,6 +124,9 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Cartesia
         if not another:  # else all of it is built aside
             self.tuning.apply_meanwhile(new, partial(apply, engine))
 
+    def changes_together(self, engine: CartesianEngine) -> bool:
+        return True  # where efforts come late, gains are softer
+
     def lets_go(self, engine: CartesianEngine) -> bool:
         return engine.controller.in_haste
 
@@ -139,6 +142,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Cartesia
     # --- the hot path -----------------------------------------------------------------------------
 
     def respond(self, engine: CartesianEngine, reader: JointStateReader, now: int, efforts: Array) -> None:
+        engine.ease(self.safeguards.behind, self.safeguards.rates)
         out = engine.step(self.params.wrench_rate, planning=self.motions.planning)
         efforts[:] = out.tau[engine.joints]
         self._errors[0] = max(self._errors[0], float(np.linalg.norm(out.error[3:])))

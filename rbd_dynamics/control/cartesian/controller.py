@@ -18,6 +18,7 @@ from rbd_dynamics.control.cartesian.pose_chart import PoseChart
 from rbd_dynamics.control.feedforward import per_joint, single_freedom_indices
 from rbd_dynamics.control.motion.joint_room import PositionLimits, largest_inertias, usable_speeds
 from rbd_dynamics.control.safety.foresight import RecentVelocities
+from rbd_dynamics.control.safety.softening import ALL, Shares
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION, checked_terms
 from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.robot import Robot
@@ -25,6 +26,7 @@ from rbd_dynamics.robot import Robot
 Array = NDArray[np.float64]
 Carrier = Literal["root", "tool", "wanted"]
 CARRIERS = ("root", "tool", "wanted")
+POSTURE = [GainNumbers._fields.index(name) for name in ("posture_kp", "posture_kd")]
 HASTE = 0.7  # share of a velocity limit, more than a motion takes: a joint that will have it soon is in haste
 LIMIT_SHARE = 0.3  # of a joint's effort limit, that keeps it from its limit of position
 
@@ -118,6 +120,7 @@ class CartesianController:
         )
         self.compliance = compliance or Compliance()
         self._recent, self._in_haste = RecentVelocities(), False
+        self._softer: Shares | None = None  # of the gains, that are in use; None: all
         first = self.tuning(
             gains=gains,
             compliance=compliance,
@@ -180,6 +183,13 @@ class CartesianController:
             self._output.stiffness[:] = (turn @ self.stiffness @ turn.T).reshape(-1)
         self.gains, self.terms, self.compliance, self._wanted_stiffness, self._vectors = tuning[:5]
         self.velocity_limits, self.effort_limits = tuning.speed_limits, tuning.effort_limits
+
+    def soften(self, share: float) -> None:
+        """Use so much of the damping from the next step on, of the stiffness its square; those of the posture likewise.
+
+        share: 0 (excluded) to 1.
+        """
+        self._softer = None if share == 1.0 else ALL.softer(share)
 
     def want_stiffness(self, stiffness: ArrayLike) -> None:
         """Another stiffness than the gains', until `use`: see `stiffness_matrix`, which raises ValueError."""
@@ -270,6 +280,8 @@ class CartesianController:
         if self._call(*inputs, *self._work) is None:
             self._kernel(inputs, self._work)
         self._output, self._work = self._work, self._output
+        if self._softer is not None:
+            self._output.stiffness[:] /= self._softer.stiffness
         self._wanted = theta
         return self._output
 
@@ -312,15 +324,21 @@ class CartesianController:
         self._wrenches[6:] = zeros if tool_wrench is None else tool_wrench
         self._dt[0] = dt
         before = self._recent.before(v, dt)
+        stiffness, wanted, vectors = self._output.stiffness, self._wanted_stiffness, self._vectors
+        if self._softer is not None:
+            less, damping = self._softer
+            numbers = vectors[0].copy()
+            numbers[POSTURE] *= self._softer
+            stiffness, wanted, vectors = less * stiffness, less * wanted, (numbers, damping * vectors[1], *vectors[2:])
         return (
             q, v, before, self._recent.span, self.base, theta,
             zeros if rate is None else rate,
             zeros if acceleration is None else acceleration,
             self._wrenches, q if posture is None else posture,
             self._still if posture_rate is None else posture_rate,
-            self._output.stiffness, self._wanted_stiffness, self._output.tank, self._dt,
+            stiffness, wanted, self._output.tank, self._dt,
             self._output.outside, self._output.driven,
-            self._tool, *self._vectors, self.velocity_limits, self.effort_limits, self.robot.inertia_input,
+            self._tool, *vectors, self.velocity_limits, self.effort_limits, self.robot.inertia_input,
         )  # fmt: skip
 
     @property

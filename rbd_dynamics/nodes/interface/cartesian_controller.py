@@ -25,10 +25,12 @@ from rbd_dynamics.nodes.interface.tool import CONTINUED_EFFORT, HAND_OVER, ToolP
 from rbd_dynamics.nodes.interface.torque import EFFORT
 
 DEFAULTS = CartesianGains()
+RATES_ANSWER = 0.02  # s: efforts that change no faster than usual answer a velocity no sooner
 
 
 def _axes(description: str, largest: float) -> tuple[float, ...]:
     return parameter((), description, minimum=0.0, maximum=largest, dynamic=True)
+
 
 
 @dataclass(frozen=True)
@@ -260,7 +262,7 @@ class CartesianControllerParameters(ToolParameters):
             damping=self.damping or None,
             rotational_damping=self.rotational_damping or None,
             damping_ratio=self.damping_ratio,
-            reaction_time=self.reaction_time,
+            reaction_time=max(self.reaction_time, RATES_ANSWER),
             stiffness_time=self.stiffness_time,
             tank_size=self.tank_size,
             tank_share=self.tank_share,

@@ -22,7 +22,7 @@ from rbd_dynamics.control.motion.limits import MotionLimits
 from rbd_dynamics.control.motion.trajectory import TrajectoryError
 from rbd_dynamics.control.safety.closed_loop import Timing
 from rbd_dynamics.control.safety.safe_stop import SafeStop
-from rbd_dynamics.control.safety.softening import ALL
+from rbd_dynamics.control.safety.softening import ALL, Softening, fastest_decay
 from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.nodes.interface.cartesian_controller import CartesianControllerParameters
@@ -34,6 +34,7 @@ from rbd_dynamics.spatial.rank import inverse_response
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
 Array = NDArray[np.float64]
+JUDGED = 20_000_000  # ns, for which the damping of the joints is as it was
 PERIOD = 0.001  # s, of states where nothing else is known
 
 
@@ -63,7 +64,12 @@ class CartesianEngine(ToolEfforts):
     posture_given: bool = False  # by the parameter
     wanted: Array = field(default_factory=lambda: np.eye(4))  # where the tool is wanted, as far as the arm can
     _chart: PoseChart | None = None  # that the last step was in
+    softening: Softening = field(init=False)  # while efforts cannot follow
     _stalled: float = 0.0  # s, for which the target has waited for the arm
+    _judged: tuple[int, Array, float] | None = None  # when (ns), its damping (joints, joints), and that in 1/s
+
+    def __post_init__(self) -> None:
+        self.softening = Softening(len(self.joints))
 
     def measured(self) -> tuple[Array, Array]:
         """Coordinates and rates (6) of the tool in the motion's chart. Raises TrajectoryError before the first state.
@@ -77,6 +83,25 @@ class CartesianEngine(ToolEfforts):
             return self.output.theta, self.output.rate
         theta = chart.coordinates(self.controller.pose(self.reader.q))
         return theta, chart.rates(theta, self.output.twist)
+
+    def ease(self, behind: float, rates: Array) -> None:
+        """Softer gains for the state that was read, where efforts come later than those want them.
+
+        behind: s. rates: at which efforts may change, as `joints` orders them.
+        """
+        softening, reader = self.softening, self.reader
+        if not behind and softening.share == 1.0:
+            return
+        if self._judged is None or abs(reader.stamp - self._judged[0]) > JUDGED:
+            place = np.ix_(self.joints, self.joints)
+            _, damping = self.feedback()
+            self._judged = reader.stamp, damping, fastest_decay(self.robot.mass_matrix(reader.q)[place], damping)
+        _, damping, decay = self._judged
+        softening.rates = rates
+        momentum = damping @ (reader.v - self.reference.v)[self.joints] / max(decay, 1e-9)
+        passed = max(1e-9 * (reader.stamp - self.last), 0.0) if self.last else 0.0
+        softening.update(momentum, decay, passed, behind=behind)
+        self.controller.soften(softening.share)
 
     def step(self, wrench_rate: float, *, planning: bool = False) -> CartesianOutput:
         """The command for the state that was read. Raises ValueError or ArithmeticError.

@@ -194,7 +194,7 @@ def test_the_controller_does_what_the_node_does(arm):
     lines = [
         *configured(
             arm, tool_position=TOOL[0], tool_orientation=TOOL[1], stiffness=[400.0], rotational_stiffness=[8.0],
-            path_tolerance=[0.0], reaction_time=params.reaction_time,
+            path_tolerance=[0.0], reaction_time=params.gains.reaction_time,
         ),
         ("start", q),
     ]  # fmt: skip
