@@ -32,7 +32,6 @@ def _axes(description: str, largest: float) -> tuple[float, ...]:
     return parameter((), description, minimum=0.0, maximum=largest, dynamic=True)
 
 
-
 @dataclass(frozen=True)
 class CartesianControllerParameters(ToolParameters):
     """Parameters of node `cartesian_controller`."""
@@ -255,6 +254,16 @@ class CartesianControllerParameters(ToolParameters):
             raise ValueError(f"parameter 'largest_stiffness' must have 2 numbers, got {len(self.largest_stiffness)}")
 
     @property
+    def _braking_time(self) -> float:
+        """How far ahead joints that near their limits are braked, s.
+
+        Efforts that change no faster than their rates answer later than drives do; looking much farther ahead than
+        drives are late is feedback of accelerations, which swings.
+        """
+        soon, may_jump = self.reaction_time, bool(self.effort_rate_limits) and not any(self.effort_rate_limits)
+        return soon if may_jump else max(soon, min(RATES_ANSWER, 2.0 * soon))
+
+    @property
     def gains(self) -> CartesianGains:
         return CartesianGains(
             stiffness=self.stiffness or None,
@@ -262,7 +271,7 @@ class CartesianControllerParameters(ToolParameters):
             damping=self.damping or None,
             rotational_damping=self.rotational_damping or None,
             damping_ratio=self.damping_ratio,
-            reaction_time=max(self.reaction_time, RATES_ANSWER),
+            reaction_time=self._braking_time,
             stiffness_time=self.stiffness_time,
             tank_size=self.tank_size,
             tank_share=self.tank_share,

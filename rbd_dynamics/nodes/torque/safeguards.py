@@ -79,7 +79,7 @@ class Safeguards(Part):
 
     @property
     def rates(self) -> Array:
-        """At which efforts may change (joints), N m/s or N/s; infinite where they may jump."""
+        """Rates at which efforts may change (joints), N m/s or N/s; infinite where they may jump."""
         return self._rates
 
     def reset(self) -> None:
