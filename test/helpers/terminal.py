@@ -35,6 +35,11 @@ def starts(words: list[str]) -> set[str]:
     return set()
 
 
+def interruptible() -> None:
+    """Ctrl-C ends a command as it does in a terminal, also where tests run in the background of a shell."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Running(NamedTuple):
     process: subprocess.Popen[bytes]
     nodes: set[str]
@@ -71,7 +76,7 @@ class Terminal:
         with log.open("wb") as said:
             return subprocess.Popen(
                 ["bash", "-c", text], cwd=self.folder, env=self._environment, stdin=subprocess.DEVNULL,
-                stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
+                stdout=said, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=interruptible,
             )  # fmt: skip
 
     def run(self, text: str) -> str:

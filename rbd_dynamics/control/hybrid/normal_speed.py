@@ -46,6 +46,11 @@ class NormalSpeed:
         self._known = False
         self._recovery, self._since = RECOVERY, math.inf  # s; since when the push is not cut any more
 
+    def restart(self, share: float) -> None:
+        """On the way to the surface: so much of the force will push where it touches, and then more at once."""
+        self.share = share
+        self._recovery, self._since = RECOVERY, math.inf
+
     def update(self, drift: Array, dt: float, most: float, ahead: float) -> float:
         """The share, at rates drift (m) of the constraints, m/s, dt seconds after the last.
 

@@ -97,5 +97,5 @@ class Push:
 
     def approaching(self, approach: Approach, before: HybridOutput, *, again: bool) -> Wanted:
         """What is wanted on the way to a surface. again: one that was lost a moment ago, when the tool is fast."""
-        self._speed.share = 0.0 if again else 1.0
+        self._speed.restart(0.0 if again else 1.0)
         return Wanted(approach.push, self._speed.aim(before.drift, approach.velocity), False)
