@@ -47,7 +47,7 @@ class NormalSpeed:
         self._recovery, self._since = RECOVERY, math.inf  # s; since when the push is not cut any more
 
     def restart(self, share: float) -> None:
-        """On the way to the surface: so much of the force will push where it touches, and then more at once."""
+        """Begin anew, as on the way to a surface: share pushes where it touches, and more soon after."""
         self.share = share
         self._recovery, self._since = RECOVERY, math.inf
 

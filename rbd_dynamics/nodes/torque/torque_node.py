@@ -218,11 +218,12 @@ class TorqueNode(ManagedNode[P, T]):
         if self.trial.pending and not self.lets_another_command and not self._begins(engine):
             return None
         self.trial.look(engine)
-        self.trial.watch(engine)
         # in command? If not, the robot is held where it is
         self.in_command.look(engine, state[4], stamp)
         if self.in_command.reason:
             self.silent(engine, self.in_command.reason)
+        elif not self.lets_another_command:
+            self.trial.watch(engine)
         # the wanted motion and the law; who of two commands
         efforts = self.output.numbers
         try:
