@@ -200,7 +200,6 @@ class Feedforward:
         inputs = (q, v, motion, since, weights, self._gains, offsets, limits, self.robot.inertia_input)
         if self._call(*inputs, efforts, wanted) is None:
             self._kernel(inputs, (efforts, wanted))
-        self._last = efforts
         return efforts
 
     def _offsets(self, given: Mapping[str, float], limits: Array) -> Array:
@@ -226,7 +225,7 @@ class Feedforward:
     @property
     def saturated(self) -> NDArray[np.bool_]:
         """Which controlled joints' efforts were cut off at the last call."""
-        return np.asarray(self._last != self._outputs[1])
+        return np.asarray(np.abs(self._outputs[1]) > self.effort_limits)
 
     def _build(self) -> Evaluation:
         signature, function = feedforward_law(self.robot, self.joints)

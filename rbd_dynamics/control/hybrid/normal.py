@@ -168,11 +168,10 @@ class NormalEstimator:
         given = self._normal_at(self.given, point)
         wanted = _within(self._felt / np.linalg.norm(self._felt), given, options.largest_tilt)
         # the nearer, the slower: steps at the full rate to and fro would shake the tool, and that what is felt
-        angle = _angle(now, wanted) * min(1.0, dt / max(options.smoothing, dt))
-        angle = min(angle, options.rate * dt)
-        self.normal = now
-        if angle < 1e-5:
+        away, self.normal = _angle(now, wanted), now
+        if away < 1e-5:
             return False
+        angle = min(away * min(1.0, dt / max(options.smoothing, dt)), options.rate * dt)
         turn = _rotation(np.cross(now, wanted), angle)
         R, p = np.array(self._placement.rotation).reshape(3, 3), np.array(self._placement.p)
         moved = point + turn @ (p - point)

@@ -126,7 +126,6 @@ class Safeguards(Part):
         if together:
             late = self.limited
             change *= (reach[late] / np.abs(change[late])).min(initial=1.0)
-            self.limited[:] = True
         np.clip(before + np.clip(change, -reach, reach), -most, most, out=efforts)
         self.behind = float((np.abs(wanted - efforts) / rates).max())
         self._was_limited = True
