@@ -81,6 +81,12 @@ class Terminal:
 
     def run(self, text: str) -> str:
         """What a command says; its exit code is 0."""
+        code, said = self._ended(text)
+        assert code == 0, f"$ {text}\n{said}\nexit code {code}{self._said()}"
+        return said
+
+    def _ended(self, text: str) -> tuple[int, str]:
+        """The exit code of a command, and what it said."""
         log = self.folder / "log"
         process = self._begin(text, log)
         try:
@@ -88,9 +94,7 @@ class Terminal:
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-        said = log.read_text(errors="replace")
-        assert code == 0, f"$ {text}\n{said}\nexit code {code}{self._said()}"
-        return said
+        return code, log.read_text(errors="replace")
 
     def do(self, command: Command) -> str:
         """What a command says; an endless echo is ended once it has said something, nodes and recordings go on."""
@@ -99,6 +103,8 @@ class Terminal:
             return ""
         if command.words[1] == "echo" and "--count" not in command.words:
             return self.until_interrupted(command.text, ".")
+        if command.words[:2] in (["rbd_dynamics", "call"], ["rbd_dynamics", "set"]):
+            return self.until_granted(command.text)
         return self.run(command.text)
 
     def start(self, text: str) -> None:
@@ -120,6 +126,20 @@ class Terminal:
 
         wait_until(lambda: active() or running.process.poll() is not None, f"nodes of {text}", PATIENCE)
         assert running.process.poll() is None, f"$ {text}\n{log.read_text()}"
+
+    def until_granted(self, text: str) -> str:
+        """What a request is answered, made again while a node refuses it: on a busy machine states come late."""
+        said = [(1, "")]
+
+        def granted() -> bool:
+            said.append(self._ended(text))
+            return said[-1][0] == 0
+
+        try:
+            wait_until(granted, text, PATIENCE)
+        except AssertionError as error:
+            raise AssertionError(f"$ {text}\n{said[-1][1]}{self._said()}") from error
+        return said[-1][1]
 
     def until(self, text: str, seen: str) -> str:
         """What a command says, which is run again and again until that fits `seen`."""

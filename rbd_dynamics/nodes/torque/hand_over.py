@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from rbd_dynamics.control.safety.effort_continuation import EffortContinuation
+from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.engines import TorqueEngine
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import COMMANDS, nanoseconds
@@ -79,6 +80,13 @@ class HandOver(Part):
 
     def silent(self, reason: str) -> None:
         self._continuation.end()
+
+    def report(self, status: Status) -> None:
+        if self.standing_by:
+            status.values["standby"] = "another node commands"
+            if time.monotonic() - self._heard > WAITS:
+                status.values["standby"] = "no other node commands"
+                status.warn("on standby, and no other node commands: no efforts arrive on ~/continued_effort")
 
     def use(self, names: Sequence[str], *, first: bool) -> None:
         """Continue efforts of these joints from now on. first: there was no robot before."""
