@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from campaigns.faults.braking import FORGOTTEN, LONGEST, History, Known, Robot
-from campaigns.faults.judge import GAP, SEARCHED, TOLERANCE, UNSETTLED, Judge
+from campaigns.faults.judge import GAP, SEARCHED, UNSETTLED, Judge
 from campaigns.faults.robot import SPEEDS, Motion, Oracle, oracle
 from campaigns.faults.situation import LATEST, Change, Settings, Situation
 
@@ -86,8 +86,8 @@ class ToolSettings(Settings):
         """Without limits and braking, and the size of its terms."""
         held: Held = desired
         tool = tool_at(model, q, v, stamp)
-        pull = self.pull(tool, held.R, held.p, held.wrench) - self.dampers(tool) * tool.twist
-        a = self.posture_kp * (held.posture - q) - self.posture_kd * v
+        pull = self.pull(tool, held.R, held.p, held.wrench) - self.share * self.dampers(tool) * tool.twist
+        a = self.share**2 * self.posture_kp * (held.posture - q) - self.share * self.posture_kd * v
         parts = [self.weight(model, q), tool.J.T @ pull, tool.left_over(a)]
         return np.sum(parts, axis=0), max(1.0, *(float(np.abs(part).max()) for part in parts))
 
@@ -119,7 +119,7 @@ class ToolSettings(Settings):
 
     def pull(self, tool: Tool, R: Array, p: Array, wrench: Array) -> Array:
         """(m, f) of the spring towards a pose, and a wrench besides."""
-        return _within(self.springs * np.concatenate([_turn(R @ tool.R.T), p - tool.p]) + wrench)
+        return _within(self.share**2 * self.springs * np.concatenate([_turn(R @ tool.R.T), p - tool.p]) + wrench)
 
     @property
     def springs(self) -> Array:
@@ -193,18 +193,20 @@ class CartesianJudge(Judge):
         self._rests = self.counts.exact > exact
         return good
 
-    def _meets(self, expected: Array, scale: float, situation: Situation, stamp: int, v: Array, tau: Array) -> bool:
+    def _meets(
+        self, expected: Array, scale: float, situation: Situation, stamp: int, v: Array, tau: Array
+    ) -> bool | None:
         settings: Any = situation.settings
         model = oracle(situation.robot, situation.payload)
         robot = settings.robot(model, self.motion.state(stamp)[0], v, stamp)
         for history, known in self._known(stamp, v, situation):
             limited, haste = robot.shortened(robot.braked(expected, known)), robot.in_haste(known)
-            for each in self._within_reach(limited, stamp, settings, haste=haste):
-                if float(np.abs(tau - each).max()) <= TOLERANCE * scale:
-                    self._law = robot, limited
-                    self._histories = [history, *(other for other in self._histories if other is not history)]
-                    return True
-        return False
+            cut = self._follows(limited, scale, stamp, settings, tau, haste=haste)
+            if cut is not None:
+                self._law = robot, limited
+                self._histories = [history, *(other for other in self._histories if other is not history)]
+                return cut
+        return None
 
     def _known(self, stamp: int, v: Array, situation: Situation | None = None) -> Iterator[tuple[History, Known]]:
         """What the node may know of before, the likeliest first, and whose answers those were.
@@ -263,7 +265,11 @@ class CartesianJudge(Judge):
         if silent > GAP and time - silent < self._arrives:  # who gets no processor gets no wishes meanwhile
             self._is_moving_until(self._arrives + silent)
         if time >= self._arrives:
-            return super().explained(stamp, tau, time) or self._becomes_stiffer(stamp, tau)
+            return (
+                super().explained(stamp, tau, time)
+                or self._becomes_stiffer(stamp, tau)
+                or (time < self._unsettled and self._is_eased(stamp, tau) and self._is_within_bounds(stamp, tau))
+            )
         asked = abs(time - self._tried) > LOOKED_FOR
         if asked:
             self._tried = time
@@ -276,26 +282,48 @@ class CartesianJudge(Judge):
                 self._now_is(situation)
                 self.counts.exact += 1
                 return True
+        return self._is_within_bounds(stamp, tau) or (not asked and super().explained(stamp, tau, time))
+
+    def _is_within_bounds(self, stamp: int, tau: Array) -> bool:
         for robot, payload, settings in self._combinations():
             assert isinstance(settings, ToolSettings)
             if self._may_be_on_the_way(oracle(robot, payload), settings, stamp, tau):
                 self.counts.bounds += 1
                 return True
-        return not asked and super().explained(stamp, tau, time)
+        return False
+
+    def _is_eased(self, stamp: int, tau: Array) -> bool:
+        """Efforts change as fast as they may, or have of late: a hold that begins now is not told from one of them."""
+        return self.softer.may_be_softer(stamp) or any(
+            self._is_cut(stamp, tau, settings) for _, _, settings in self._combinations()
+        )
+
+    def _is_cut(self, stamp: int, tau: Array, settings: Settings, *, haste: bool = False) -> bool:
+        """Some joint's effort has changed as fast as it may."""
+        if (reach := self._reach(stamp, settings, haste=haste)) is None:
+            return False
+        return bool((np.minimum(np.abs(tau - reach[0]), np.abs(tau - reach[1])) < NEARLY).any())
 
     def _may_be_on_the_way(self, model: Oracle, settings: ToolSettings, stamp: int, tau: Array) -> bool:
         q, v = self.motion.state(stamp)
         robot = settings.robot(model, q, v, stamp)
         least, most = settings.on_the_way(model, q, v, stamp)
+        if self.softer.may_be_softer(stamp):  # down to the weight alone
+            weight = settings.weight(model, q)
+            room = 0.5 * (most - least)
+            least, most = np.minimum(least, weight - room), np.maximum(most, weight + room)
         haste = robot.in_haste(self._histories[0].at(stamp, v))
-        if (
-            reach := self._reach(stamp, settings, haste=haste)
-        ) is not None:  # what changes as fast as it may was to go on
-            least = np.where(np.abs(tau - reach[0]) < NEARLY, -np.inf, least)
-            most = np.where(np.abs(tau - reach[1]) < NEARLY, np.inf, most)
-        return any(
+        reach = self._reach(stamp, settings, haste=haste)
+        cut = self._is_cut(stamp, tau, settings, haste=haste)
+        if reach is not None and cut:  # changes that are shortened together: each joint was to go on
+            up = tau > 0.5 * (reach[0] + reach[1])
+            least, most = np.where(up, -np.inf, least), np.where(up, most, np.inf)
+        good = any(
             robot.may_be(tau, least, most, history.at(stamp, v), np.full(7, MARGIN)) for history in self._histories
         )
+        if good and cut:
+            self.softer.is_cut(stamp)
+        return good
 
     def _becomes_stiffer(self, stamp: int, tau: Array) -> bool:
         """Whether this is the first state with other springs, at which the dampers are those of the springs before."""

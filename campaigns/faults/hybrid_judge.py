@@ -10,7 +10,7 @@ controller's integral of it grows for as long as it is engaged. That is counted,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,15 +70,6 @@ class HybridJudge(Judge):
                 self.counts.bounds += 1
                 return True
         return False
-
-    def _within_reach(self, expected: Array, stamp: int, settings: Settings, *, haste: bool = False) -> Iterator[Array]:
-        """Holding, it shortens the change of all efforts in proportion."""
-        yield expected
-        if (reach := self._reach(stamp, settings, haste=haste)) is not None:
-            before, most = 0.5 * (reach[0] + reach[1]), 0.5 * (reach[1] - reach[0])
-            change = expected - before
-            late = np.abs(change) > most
-            yield before + (most[late] / np.abs(change[late])).min(initial=1.0) * change
 
     def _integrate(self, stamp: int) -> None:
         """The task's error up to this stamp, at which it is engaged."""

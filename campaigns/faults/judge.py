@@ -21,6 +21,7 @@ from campaigns.faults.desired import Desired, Hold, Points, Quintics, SetPoint, 
 from campaigns.faults.robot import LIMITS, Motion, Oracle, Payload, oracle
 from campaigns.faults.sender import EARLY, REFUSED
 from campaigns.faults.situation import LATEST, Change, Settings, Situation, still_to_come, with_changes
+from campaigns.faults.softer import Softer
 from campaigns.faults.takeovers import between, takeovers
 from campaigns.faults.waits import Waits
 
@@ -92,6 +93,7 @@ class Judge:
         # until when (s) settings were in force, and what was to come then
         self._settings_before: deque[tuple[float, Settings, list[Change]]] = deque(maxlen=2)
         self.waits, self.guards_waits = Waits(), Waits()
+        self.softer = Softer()
 
     # --- what is done to the node -----------------------------------------------------------------
 
@@ -154,6 +156,7 @@ class Judge:
             self._last_good = stamp
         else:
             counts.wrong += 1
+            self.softer.cut = True
             self._violation("wrong", stamp, tau, published)
         self._before = stamp, tau
 
@@ -197,10 +200,22 @@ class Judge:
 
     def _fits(self, situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> bool:
         settings, model = situation.settings, oracle(situation.robot, situation.payload)
-        return any(
-            self._meets(*settings.torque(model, q, v, desired, stamp), situation, stamp, v, tau)
-            for desired in self._followed(situation, stamp, q)
-        )
+        for desired in self._followed(situation, stamp, q):
+
+            def torque(share: float, desired: Desired = desired) -> Array:
+                return replace(settings, share=share).torque(model, q, v, desired, stamp)[0]
+
+            scale = settings.torque(model, q, v, desired, stamp)[1]
+            for share in self.softer.shares(torque, tau, self._just_before(stamp), settings.limits, stamp):
+                cut = self._meets(torque(share), scale, situation, stamp, v, tau)
+                if cut is not None:
+                    self.softer.seen(share, stamp, cut=cut)
+                    return True
+        return False
+
+    def _just_before(self, stamp: int) -> Array | None:
+        """The last effort, None where it is long ago."""
+        return None if self._before is None or abs(stamp - self._before[0]) >= RECENT * 1e9 else self._before[1]
 
     def _followed(self, situation: Situation, stamp: int, q: Array) -> Iterator[Desired]:
         """What is wanted of a robot at q: a hold is where joints without stiffness go, but for where it begins."""
@@ -214,25 +229,33 @@ class Judge:
         if was is None or not holds(was, before):
             yield desired
 
-    def _meets(self, expected: Array, scale: float, situation: Situation, stamp: int, v: Array, tau: Array) -> bool:
-        """Whether an effort is what is expected without limits, with them; scale: the size of its terms."""
-        settings = situation.settings
-        return any(
-            float(np.abs(tau - each).max()) <= TOLERANCE * scale
-            for each in self._within_reach(np.clip(expected, -settings.limits, settings.limits), stamp, settings)
-        )
+    def _meets(
+        self, expected: Array, scale: float, situation: Situation, stamp: int, v: Array, tau: Array
+    ) -> bool | None:
+        """Whether an effort that is what is expected without limits, with them, is cut by its rate; None: it is not.
 
-    def _within_reach(self, expected: Array, stamp: int, settings: Settings, *, haste: bool = False) -> Iterator[Array]:
-        """The efforts, where none came before or another one was lost, and as far as they may change since the last."""
-        yield expected
-        if (reach := self._reach(stamp, settings, haste=haste)) is not None:
-            yield np.clip(expected, *reach)
+        scale: the size of its terms.
+        """
+        settings = situation.settings
+        limited = np.clip(expected, -settings.limits, settings.limits)
+        return self._follows(limited, scale, stamp, settings, tau)
+
+    def _follows(
+        self, limited: Array, scale: float, stamp: int, settings: Settings, tau: Array, *, haste: bool = False
+    ) -> bool | None:
+        """Likewise, of one within limits: where none came before or another one was lost, too."""
+        if float(np.abs(tau - limited).max()) <= TOLERANCE * scale:
+            return False
+        if (reach := self._reach(stamp, settings, haste=haste)) is None:
+            return None
+        return True if float(np.abs(tau - _on_the_way(limited, reach)).max()) <= TOLERANCE * scale else None
 
     def _reach(self, stamp: int, settings: Settings, *, haste: bool = False) -> tuple[Array, Array] | None:
         """The least and the most to which efforts may change since the last one, None where it is long ago."""
-        if self._before is None or abs(stamp - self._before[0]) >= RECENT * 1e9:
+        if (last := self._just_before(stamp)) is None:
             return None
-        before = np.clip(self._before[1], -settings.limits, settings.limits)
+        assert self._before is not None
+        before = np.clip(last, -settings.limits, settings.limits)
         rates = np.full(7, USUAL_RATE) if haste else np.minimum(settings.limits / FULL_TIME, USUAL_RATE)
         reach = rates * 1e-9 * max(0, stamp - self._before[0])
         return before - reach, before + reach
@@ -336,15 +359,16 @@ class Judge:
             if self._is_free(now, stamp):
                 yield from self._planned_while_led(base, model, points, stamp, q, v, tau)
                 continue
-            before = settings.limited(model, q, v, now, stamp)
+            soft = replace(settings, share=self.softer.now(stamp))
+            before = soft.limited(model, q, v, now, stamp)
 
             def path(at: int, points: Points = points, now: Desired = now) -> Quintics:
                 return Quintics(points, points.start or at, at, now.at(at))
 
-            def off(at: int, settings: Settings = settings, model: Oracle = model, before: Array = before) -> float:
+            def off(at: int, soft: Settings = soft, model: Oracle = model, before: Array = before) -> float:
                 """By how much it would be farther from what was wanted before than the effort is."""
                 tried = path(at)
-                torque = before if tried.empty else settings.limited(model, q, v, tried, stamp)
+                torque = before if tried.empty else soft.limited(model, q, v, tried, stamp)
                 return float(np.linalg.norm(torque - before) - np.linalg.norm(tau - before))
 
             for at in takeovers(off, first, stamp, ends):
@@ -357,16 +381,17 @@ class Judge:
         """Likewise, from where joints without stiffness were when it was asked for; it has taken over of late."""
         assert base.desired is not None
         first = [stamp - int(LOST * 1e9), *self._answered][-2:][0]
+        soft = replace(base.settings, share=self.softer.now(stamp))
         for present in self._presents(base.desired, stamp):
 
             def path(at: int, present: Wanted = present) -> Quintics:
                 return Quintics(points, points.start or at, at, present)
 
-            early, late = (base.settings.limited(model, q, v, path(at), stamp) for at in (first, stamp))
+            early, late = (soft.limited(model, q, v, path(at), stamp) for at in (first, stamp))
 
             def off(at: int, path: Any = path, slope: Array = early - late) -> float:
                 """How far the effort is from that."""
-                return float((base.settings.limited(model, q, v, path(at), stamp) - tau) @ slope)
+                return float((soft.limited(model, q, v, path(at), stamp) - tau) @ slope)
 
             if not path(first).empty and off(first) >= 0.0 >= off(stamp):
                 yield from (replace(base, desired=path(at)) for at in between(off, stamp, first))
@@ -376,7 +401,10 @@ class Judge:
         path = self.now.desired
         if not isinstance(path, Quintics):
             return
-        settings, model = self.now.settings, oracle(self.now.robot, self.now.payload)
+        settings, model = (
+            replace(self.now.settings, share=self.softer.now(stamp)),
+            oracle(self.now.robot, self.now.payload),
+        )
         expected = settings.torque(model, q, v, path, stamp)[0]
         slope = (settings.torque(model, q, v, path.shifted(CLOSE), stamp)[0] - expected) / CLOSE
         slope[np.abs(tau) >= settings.limits] = 0.0  # an effort that was cut off tells nothing
@@ -413,17 +441,21 @@ class Judge:
                         if self._fits(replace(base, desired=desired), stamp, q, v, tau):
                             yield replace(base, desired=desired)
         for base in bases:
-            s, model = base.settings, oracle(base.robot, base.payload)
-            feedback = np.array(s.kp) * (q_d - q) - np.array(s.kd) * v
+            s, model = replace(base.settings, share=self.softer.now(stamp)), oracle(base.robot, base.payload)
+            kp, kd = s.gains
+            feedback = kp * (q_d - q) - kd * v
             # without its feedback, and with that of each hold
             if s.law == "computed_torque" and s.evaluate_at == "measured" and "inertia" in s.terms:
                 mass = model.mass_matrix(q)
-                guesses = s.torque(model, q, v, Hold(q), stamp)[0] + (np.array(s.kd) * v + feedback) @ mass
+                guesses = s.torque(model, q, v, Hold(q), stamp)[0] + (kd * v + feedback) @ mass
             elif s.law == "feedforward" and s.evaluate_at == "measured":
-                guesses = s.torque(model, q, v, Hold(q), stamp)[0] + np.array(s.kd) * v + feedback
+                guesses = s.torque(model, q, v, Hold(q), stamp)[0] + kd * v + feedback
             else:
                 guesses = np.array([s.torque(model, q, v, Hold(row), stamp)[0] for row in q_d])
-            off = np.abs(np.clip(guesses, -s.limits, s.limits) - tau).max(axis=1)
+            guesses = np.clip(guesses, -s.limits, s.limits)
+            off = np.abs(guesses - tau).max(axis=1)
+            if (reach := self._reach(stamp, s)) is not None:
+                off = np.minimum(off, np.abs(_on_the_way(guesses, reach) - tau).max(axis=1))
             for k in np.argsort(off)[:3]:
                 situation = replace(base, desired=Hold(q_d[k]))
                 if self._fits(situation, stamp, q, v, tau):
@@ -571,6 +603,18 @@ class Judge:
         self._tell({
             "what": what, "begin": self.motion.begin, "stamp": stamp,
             "published": published, "age": 1e-9 * (published - stamp),
-            "effort": np.asarray(tau).tolist(), "expected": expected, "in force": repr(self.now)[:500],
+            "effort": np.asarray(tau).tolist(), "expected": expected,
+            "last": None if self._before is None else [self._before[0], self._before[1].tolist()],
+            "in force": repr(self.now)[:500],
             "waiting": [f"{c.part} {c.value!r}"[:200] for c in self._changes], "before": list(self.recent),
         })  # fmt: skip
+
+
+def _on_the_way(wanted: Array, reach: tuple[Array, Array]) -> Array:
+    """Efforts (..., 7), their changes shortened together so that each is within reach."""
+    before, most = 0.5 * (reach[0] + reach[1]), 0.5 * (reach[1] - reach[0])
+    change = wanted - before
+    late = np.abs(change) > most
+    shares = np.divide(most, np.abs(change), out=np.ones_like(change), where=late)
+    share = shares.min(axis=-1, keepdims=True)
+    return np.asarray(before + share * change)

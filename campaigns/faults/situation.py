@@ -27,10 +27,16 @@ class Settings:
     evaluate_at: str = "measured"
     law: str = "feedforward"
     terms: tuple[str, ...] = ("inertia", "coriolis", "gravity")
+    share: float = 1.0  # of the damping that is in use; of the stiffness its square
 
     @property
     def limits(self) -> Array:
         return np.broadcast_to(np.array(self.effort_limits), 7) if self.effort_limits else LIMITS
+
+    @property
+    def gains(self) -> tuple[Array, Array]:
+        """(kp, kd) in use."""
+        return self.share**2 * np.array(self.kp), self.share * np.array(self.kd)
 
     @property
     def free(self) -> NDArray[np.bool_]:
@@ -43,7 +49,8 @@ class Settings:
     def torque(self, model: Oracle, q: Array, v: Array, desired: Desired, stamp: int) -> tuple[Array, float]:
         """Without limits, and the size of its terms."""
         w = desired.at(stamp)
-        feedback = np.array(self.kp) * (w.q - q) + np.array(self.kd) * (w.v - v)
+        kp, kd = self.gains
+        feedback = kp * (w.q - q) + kd * (w.v - v)
         a = w.a
         if self.law == "computed_torque":
             a, feedback = a + feedback, np.zeros(7)

@@ -28,6 +28,7 @@ LOST = 5e-3  # m, that a tool may move when its contact is lost
 HELD = 5e-3  # m, that a tool may move after a stop, besides what it cannot help
 STOPPING = 0.1  # s, of the speed at the stop
 STILL = 0.03  # rad/s, at the end
+DRAWN = 0.4  # of the velocity limits: no faster is an arm drawn to where it is held
 SETTLES = 700  # periods, after which a held arm stands still
 UNSAID = 500  # periods of lost contact after which something must have been said
 RESTS, STEADY = 300, 1000  # periods at the end: what is pressed is averaged over these, wanted steadily over those
@@ -208,14 +209,25 @@ def _came(record: Record, begin: int, end: int) -> float:
     return max(0.0, float(touched.max(initial=-math.inf)) - ways[0]) if record.begun >= 0 else 0.0
 
 
+def _sag(record: Record) -> tuple[float, bool]:
+    """m, by which a mass that is not known pulls the tool down; whether the pull of holding is too weak against it.
+
+    Light links are drawn back by little, so that they are not drawn fast; they sink until they are held anew.
+    """
+    case, params, plant = record.case, record.scene.params, record.scene.plant
+    mass = case.imperfect.mass + sum(e.value for e in case.events if e.what in ("carry", "describe", "load"))
+    J = plant.jacobian()
+    acceleration = plant.solve(9.81 * (mass + 20.0 * case.imperfect.links) * J[2])
+    sinks = np.abs(acceleration) > params.hold_damping * DRAWN * model_of(case.arm).velocity_limit
+    away = np.where(sinks, 0.0, acceleration / params.hold_stiffness)
+    sunk = params.hold_tolerance * np.linalg.norm(J[:, sinks], axis=0).sum()
+    return float(np.linalg.norm(J @ away) + sunk), bool(sinks.any())
+
+
 def _held(record: Record, speed: Array) -> tuple[Found, Found]:
     """How far the tool moves after a stop, and how fast the joints still are at the end of holding."""
     worst, still, case = Found(0.0, HELD), 0.0, record.case
-    # what a mass that is not known pulls at a spring of hold_stiffness
-    sag = 9.81 * (case.imperfect.mass + sum(e.value for e in case.events if e.what in ("carry", "describe", "load")))
-    sag = (sag + 9.81 * 20.0 * case.imperfect.links) / (
-        min(record.scene.mass, 5.0) * record.scene.params.hold_stiffness
-    )
+    sag, sinks = _sag(record)
     for stop in record.stops:
         end = stop.at
         while end < len(record.modes) and record.modes[end] == "hold":
@@ -230,6 +242,6 @@ def _held(record: Record, speed: Array) -> tuple[Found, Found]:
         found = Found(float(moved), HELD + STOPPING * min(before, TOOL_SPEED) + pressed + sag + came)
         if found.value - found.most > worst.value - worst.most:
             worst = found
-        if end - stop.at > SETTLES and not came:  # else a surface moves it
+        if end - stop.at > SETTLES and not came and not sinks:  # else a surface moves it, or a mass
             still = max(still, float(np.abs(record.v[end - 100 : end]).mean(axis=0).max()))
     return worst, Found(still, STILL)

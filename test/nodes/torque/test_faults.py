@@ -290,8 +290,43 @@ def test_judge_knows_that_efforts_change_no_faster_than_they_may():
     judge.effort(stamp, before + 0.5 * np.clip(wanted - before, -reach, reach), stamp + 10**6)
     assert judge.counts.wrong == 1
     judge.effort(stamp - step, before, stamp)
-    judge.effort(stamp, np.clip(wanted, before - reach, before + reach), stamp + 10**6)
+    together = (reach / np.abs(wanted - before)).min() * (wanted - before)  # no joint has its effort before another
+    judge.effort(stamp, before + together, stamp + 10**6)
     assert (judge.counts.exact, judge.counts.wrong) == (4, 1)
+
+
+def test_judge_knows_that_gains_are_softer_while_efforts_cannot_follow():
+    """Damping by a share, stiffness by its square; it comes back in a known time, and falls only after a cut."""
+    from campaigns.faults.robot import LIMITS
+
+    seen = []
+    judge = _judge(seen)
+    first, step = BEGIN + 10**9, 2 * 10**6
+
+    def softer(stamp, share):
+        return _right(judge, stamp, first, kp=5000.0 * share**2, kd=5.0 * share)
+
+    judge.effort(first, _right(judge, first, first), first + 10**6)
+    judge.event(1e-9 * first, "settings", {"kp": (5000.0,)})
+    last, stamp = _right(judge, first, first), first + 50 * step
+    judge.effort(stamp - step, last := _right(judge, stamp - step, first), stamp)
+    change = np.clip(softer(stamp, 1.0), -LIMITS, LIMITS) - last
+    reach = np.minimum(10.0 * LIMITS, 1000.0) * 1e-9 * step
+    judge.effort(stamp, last + (reach / np.abs(change)).min() * change, stamp + 10**6)
+    assert (judge.counts.exact, judge.counts.wrong) == (3, 0)
+    share, state = 0.02, stamp + step
+    judge._before = None  # one of its efforts was lost
+    judge.effort(state, softer(state, share), state + 10**6)
+    share, state = share + 0.01 * (1.0 - share), state + step
+    judge._before = None
+    judge.effort(state, softer(state, share), state + 10**6)
+    assert (judge.counts.exact, judge.counts.wrong) == (5, 0)
+    state += step
+    for other in (share, 0.5):  # it comes back, and not so fast
+        judge._before = None
+        judge.softer.cut = False
+        judge.effort(state, softer(state, other), state + 10**6)
+    assert (judge.counts.exact, judge.counts.wrong) == (5, 2)
 
 
 def test_judge_takes_a_state_of_the_future_once_its_time_is_near():
