@@ -94,6 +94,7 @@ class Judge:
         self._settings_before: deque[tuple[float, Settings, list[Change]]] = deque(maxlen=2)
         self.waits, self.guards_waits = Waits(), Waits()
         self.softer = Softer()
+        self._falls = False  # gains may have become softer
 
     # --- what is done to the node -----------------------------------------------------------------
 
@@ -168,7 +169,20 @@ class Judge:
         ] or self.counts.published - change.published < ANSWERED.get(change.part, 0)
 
     def explained(self, stamp: int, tau: Array, time: float) -> bool:
-        """Whether something makes it so; that is then in force. Counts how well it was judged."""
+        """Whether something makes it so; that is then in force. Counts how well it was judged.
+
+        Gains that have become softer are looked for last: with them, other settings would look the same.
+        """
+        if self._is_made(stamp, tau, time):
+            return True
+        if not self.softer.may_have_fallen(stamp):
+            return False
+        self._falls = True
+        found = self._is_made(stamp, tau, time)
+        self._falls = False
+        return found
+
+    def _is_made(self, stamp: int, tau: Array, time: float) -> bool:
         q, v = self.motion.state(stamp)
         for situation in self._situations(stamp, q, v, time):
             if situation.desired is None:
@@ -206,12 +220,18 @@ class Judge:
                 return replace(settings, share=share).torque(model, q, v, desired, stamp)[0]
 
             scale = settings.torque(model, q, v, desired, stamp)[1]
-            for share in self.softer.shares(torque, tau, self._just_before(stamp), settings.limits, stamp):
+            for share in self._shares(torque, tau, settings, stamp):
                 cut = self._meets(torque(share), scale, situation, stamp, v, tau)
                 if cut is not None:
                     self.softer.seen(share, stamp, cut=cut)
                     return True
         return False
+
+    def _shares(self, torque: Callable[[float], Array], tau: Array, settings: Settings, stamp: int) -> Iterator[float]:
+        """Of its gains, by which an effort may be explained."""
+        yield from self.softer.known(stamp)
+        if self._falls:
+            yield from self.softer.found(torque, tau, self._just_before(stamp), settings.limits, stamp)
 
     def _just_before(self, stamp: int) -> Array | None:
         """The last effort, None where it is long ago."""

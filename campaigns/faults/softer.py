@@ -53,22 +53,27 @@ class Softer:
         """Some share may be in use that is not all."""
         return stamp - self._cut_at < BACK * 1e9
 
-    def shares(
+    def known(self, stamp: int) -> Iterator[float]:
+        """Shares that may be in use where it has not fallen."""
+        yield (share := self.now(stamp))
+        if share < 1.0:  # another engine begins with all of them
+            yield 1.0
+
+    def may_have_fallen(self, stamp: int) -> bool:
+        """Or have come back in other steps than are known."""
+        return self._share < 1.0 or self.cut or stamp - self._at > GAP * 1e9
+
+    def found(
         self, torque: Callable[[float], Array], tau: Array, before: Array | None, limits: Array, stamp: int
     ) -> Iterator[float]:
-        """Shares that may explain the effort `tau`, the likeliest first.
+        """Shares that may explain the effort `tau`, if it may have fallen.
 
         torque: by share, without limits, quadratic in it. before: the last effort, from which tau is on its way.
         """
-        most = self.now(stamp)
-        yield most
-        if most < 1.0:  # another engine begins with all of them
-            yield 1.0
         passed = 1e-9 * (stamp - self._at)
-        falls = self.cut or passed > GAP
-        if self._share == 1.0 and not falls:
-            return
-        least = 0.0 if falls else 1.0 - (1.0 - self._share) * math.exp(-max(passed, 0.0) / RECOVERY) - SLACK
+        most, least = self.now(stamp), 0.0
+        if not self.cut and passed <= GAP:
+            least = 1.0 - (1.0 - self._share) * math.exp(-max(passed, 0.0) / RECOVERY) - SLACK
         none, half, all_of_them = torque(0.0), torque(0.5), torque(1.0)
         if (all_of_them == none).all():
             return
