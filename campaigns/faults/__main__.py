@@ -2,6 +2,7 @@
 """Faults of every kind against the torque nodes, in real processes over DDS; every effort is judged by Pinocchio.
 
     python -m campaigns.faults --node all --seconds 60 --rate 500 --seed 1 [--guard] [--report FILE] [--record FILE]
+    python -m campaigns.faults --node all --hours 2 --seed 1 --report FILE
     python -m campaigns.faults --judge FILE
 
 The robot is a Panda that moves a little; what a state says follows from its stamp, so that the judge, a process of its
@@ -17,12 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.faults.campaign import BAD, NODES, run
+from campaigns.faults.pieces import pieces
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m campaigns.faults", description=__doc__.splitlines()[0])
     parser.add_argument("--node", choices=(*NODES, "all"), default="all")
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--hours", type=float, help="instead: in pieces; the same command goes on where --report ends")
     parser.add_argument("--rate", type=float, default=500.0, help="joint states per second")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pause", type=float, default=0.5, help="mean time between two faults, s")
@@ -36,6 +39,16 @@ def main() -> int:
             return again(options.judge)
         except (OSError, ValueError) as error:
             parser.error(f"{options.judge}: {error}")
+    if options.hours:
+        if not options.report:
+            parser.error("--hours: needs --report, a file in which it is kept how far it has come")
+        given = ["--node", options.node, "--rate", f"{options.rate:g}", "--pause", f"{options.pause:g}"]
+        try:
+            found = pieces(given + ["--guard"] * options.guard, options.hours, options.seed, options.report)
+        except ValueError as error:
+            parser.error(f"{options.report}: {error}")
+        print(json.dumps({name: found.get(name) for name in ("good", "seconds", "all")}, indent=1))
+        return 0 if found.get("good") else 1
     kinds = list(NODES) if options.node == "all" else [options.node]
     report = run(kinds, options.seconds, options.rate, options.seed, options.pause, options.guard, options.record)
     text = json.dumps(report, indent=1)

@@ -933,3 +933,27 @@ class TestCampaign:
             assert counts["exact"] > 0, shown
             assert (counts["wrong"], counts["non_finite"], counts["above_limits"]) == (0, 0, 0), shown
             assert counts["stale"] == 0, shown
+
+
+def test_a_long_campaign_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    """In pieces with seeds of their own, whose counts are added up; not with a report of other options."""
+    from campaigns.faults import pieces
+
+    ran, report = [], tmp_path / "report.json"
+
+    def run(options, seconds, seed):
+        ran.append((seconds, seed))
+        if len(ran) == 3:
+            raise KeyboardInterrupt
+        counts = {"published": 10, "wrong": int(seed == 7001), "memory": 1.5, "faults": {"silence": 2}}
+        return {"good": seed != 7001, "seconds": seconds, "nodes": {"feedforward": counts}}
+
+    monkeypatch.setattr(pieces, "_piece", run)
+    with pytest.raises(KeyboardInterrupt):
+        pieces.pieces(["--guard"], 0.5, 7, report)
+    found = pieces.pieces(["--guard"], 0.5, 7, report)
+    assert ran == [(600.0, 7000), (600.0, 7001), (600.0, 7002), (600.0, 7002)]
+    assert not found["good"] and found["seconds"] == 1800.0
+    assert found["all"] == {"feedforward": {"published": 30, "wrong": 1, "fault silence": 6}}
+    with pytest.raises(ValueError, match="of another campaign .seed."):
+        pieces.pieces(["--guard"], 0.5, 8, report)
