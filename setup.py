@@ -15,7 +15,7 @@ NAME = "rbd_dynamics"
 VERSION = re.search(r'^__version__ = "(.+)"$', Path(NAME, "__init__.py").read_text(), re.MULTILINE).group(1)
 
 # The oldest versions that work; with these and with the newest `scripts/wheel` tries every extra by itself.
-NEEDED = ["numpy>=1.22", "scipy>=1.8", "PyYAML>=5.4", "rich>=11"]
+NEEDED = ["numpy>=1.22", "scipy>=1.8", "PyYAML>=6.0", "rich>=11"]
 #: by use; rbd_dynamics/common/extras.py names them where something is missing
 EXTRAS = {
     "compiled": ["llvmlite>=0.41"],  # before 0.45 loops are left to Python, and `export` has no `--target`
@@ -24,7 +24,7 @@ EXTRAS = {
     "parquet": ["pyarrow>=10"],
     "hdf5": ["h5py>=3.7"],
     "fleet": ["distributed>=2023.1"],
-    "remote": ["fsspec>=2023.1", "aiohttp>=3.8"],
+    "remote": ["fsspec>=2024.2", "aiohttp>=3.8"],
     "models": ["xacro>=2.1", "mujoco>=3.0"],
     "collisions": ["coal>=3.0"],
     "streaming": ["daqp>=0.11"],
@@ -32,14 +32,15 @@ EXTRAS = {
 }
 EXTRAS["replay"] = ["rosbags>=0.11.7", "plotly>=5.10", "threadpoolctl>=3.5", *EXTRAS["plots"], *EXTRAS["show"]]
 EXTRAS["all"] = sorted({package for packages in EXTRAS.values() for package in packages})
-# Large, or for learning alone: not in [all], and not tried by `scripts/wheel`.
+# Large, or for learning alone: not in [all]. `scripts/wheel` tries all but [torch], which is 2 GB.
 EXTRAS["torch"] = ["torch>=2.5"]
-EXTRAS["jax"] = ["jax>=0.5.0", "flatbuffers>=24"]  # the latter for functions that are exported to a file
+# JAX calls machine code, loops as well; flatbuffers is for functions that are exported to a file
+EXTRAS["jax"] = ["jax>=0.5.0", "flatbuffers>=24", "llvmlite>=0.45"]
 EXTRAS["casadi"] = ["casadi>=3.6"]
 EXTRAS["gymnasium"] = ["gymnasium>=1.1"]
 EXTRAS["robots"] = ["example-robot-data>=4.1"]
 EXTRAS["learning"] = sorted(
-    {each for name in ("torch", "jax", "gymnasium", "compiled", "plots", "robots") for each in EXTRAS[name]}
+    {each for name in ("torch", "jax", "gymnasium", "plots", "robots") for each in EXTRAS[name]}
 )
 EXTRAS["test"] = ["pytest>=7", "hypothesis"]
 

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import sysconfig
+import threading
 import time
 from collections.abc import Callable
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
@@ -248,6 +251,99 @@ def use_collisions(code: int) -> str:
     return ""
 
 
+def use_hdf5(code: int) -> str:
+    if code:
+        Path("run.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
+    else:
+        import h5py
+
+        stamps, *columns = recorded()
+        with h5py.File("run.h5", "w") as file:
+            file["t"] = (stamps - START) * 1e-9
+            for name, column in zip(("q", "dq", "tau"), columns):
+                file[f"arm/{name}"] = column
+    return replayed("csv", "samples.csv", recording="run.h5", code=code)
+
+
+def use_remote(code: int) -> str:
+    """A recording from a server."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        said = replayed("csv", "samples.csv", recording=f"http://127.0.0.1:{server.server_port}/run.csv", code=code)
+        server.shutdown()
+    return said
+
+
+def use_streaming(code: int) -> str:
+    """Velocities that bring the tip to a pose that is ahead."""
+    from rbd_dynamics.control import VelocityInverseKinematics
+
+    robot = rbd.Robot(rbd.load_urdf(arm()))
+    try:
+        follow = VelocityInverseKinematics(robot, "lower", period=0.01, gain=10.0)
+    except ValueError as error:
+        assert code
+        return str(error)
+    q, goal = np.array([0.2, 0.4]), np.array([0.3, 0.2])
+    for _ in range(200):
+        q = q + 0.01 * follow(q, robot.pose(goal, "lower")).v
+    np.testing.assert_allclose(q, goal, atol=1e-3)
+    return ""
+
+
+def use_completion(code: int) -> str:
+    """What the shell asks for with the tab key; without the package it is told nothing, and doctor what to install."""
+    line = "rbd_dynamics chec"
+    asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_COMP_WORDBREAKS": ""}
+    asked["_ARGCOMPLETE_STDOUT_FILENAME"] = str(Path("words").resolve())
+    Path("words").write_text("")
+    command = [str(Path(sysconfig.get_path("scripts"), "rbd_dynamics"))]
+    subprocess.run(command, env={**os.environ, **asked}, capture_output=True, timeout=300)
+    assert bool(code) != ("check" in Path("words").read_text())
+    return run("doctor")
+
+
+def use_casadi(code: int) -> str:
+    from rbd_dynamics.casadi import functions
+
+    try:
+        f = functions(rbd.Robot(rbd.load_urdf(arm())))
+    except ValueError as error:
+        assert code
+        return str(error)
+    q, v, a = np.array([[0.3, -0.5], [0.1, 0.4], [1.0, 2.0]])
+    np.testing.assert_allclose(np.array(f.inverse_dynamics(q, v, a)).ravel(), torques(q, v, a), rtol=1e-9)
+    return ""
+
+
+def use_jax(code: int) -> str:
+    from rbd_dynamics.jax import functions
+
+    try:
+        f = functions(rbd.Robot(rbd.load_urdf(arm())))
+    except ValueError as error:
+        assert code
+        return str(error)
+    import jax
+
+    q, v, a = np.array([[0.3, -0.5], [0.1, 0.4], [1.0, 2.0]], dtype=np.float32)
+    np.testing.assert_allclose(jax.jit(f.inverse_dynamics)(q, v, a), torques(q, v, a), rtol=1e-4)
+    np.testing.assert_allclose(jax.jacrev(lambda a: f.inverse_dynamics(q, v, a))(a), mass_matrix(q), rtol=1e-4)
+    return ""
+
+
+def use_gymnasium(code: int) -> str:
+    try:
+        import rbd_dynamics.gymnasium as environments
+    except (ImportError, ValueError) as error:
+        assert code
+        return str(error)
+    arms = environments.Reaching(3, robot=rbd.load_urdf(arm()))
+    observed, _ = arms.reset(seed=0)
+    assert np.isfinite(observed).all() and len(arms.step(arms.action_space.sample())) == 5
+    return ""
+
+
 #: {extra: what it is for}; each is given the exit code that is expected, 2 where the extra is missing
 USES: dict[str, Callable[[int], str]] = {
     "compiled": use_compiled,
@@ -258,7 +354,15 @@ USES: dict[str, Callable[[int], str]] = {
     "fleet": use_fleet,
     "models": use_models,
     "collisions": use_collisions,
+    "hdf5": use_hdf5,
+    "remote": use_remote,
+    "streaming": use_streaming,
+    "completion": use_completion,
+    "casadi": use_casadi,
+    "jax": use_jax,
+    "gymnasium": use_gymnasium,
 }
+LARGE = ("casadi", "jax", "gymnasium")  # not in [all]
 
 
 def installed(extra: str) -> bool:
@@ -272,7 +376,7 @@ def try_all(extra: str) -> None:
     assert Path(rbd.__file__).is_relative_to(sys.prefix), rbd.__file__
     assert importlib.util.find_spec("rclpy") is None
     write_files()
-    best: Backend = "llvm" if extra in ("compiled", "all") else "python"
+    best: Backend = "llvm" if extra in ("compiled", "jax", "all") else "python"
     assert rbd.Robot(rbd.load_urdf("arm.urdf")).backend == best
     check_dynamics(best)
     if extra in ("none", "all"):
@@ -283,7 +387,7 @@ def try_all(extra: str) -> None:
             assert not installed(name)
             said = use(2)
             assert f"rbd_dynamics[{name}]" in said, said
-        elif extra in (name, "all"):
+        elif name == extra or (extra == "all" and name not in LARGE):
             assert installed(name)
             use(0)
 

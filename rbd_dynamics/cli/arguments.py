@@ -230,7 +230,7 @@ def _add_gains(commands: Any) -> None:
     add("--bandwidth", metavar="HZ", type=above_zero,
         help="of the slowest motion; default: what leaves a margin of 2, but at most 10")  # fmt: skip
     add("--damping-ratio", metavar="RATIO", type=above_zero, default=0.7, help="of the slowest motion; default: 0.7")
-    add("--law", choices=("feedforward", "computed_torque"), help="default: that with the faster slowest motion")
+    add("--law", choices=("feedforward", "computed_torque"), help="default: the one whose slowest motion is faster")
     add("--armature", metavar="[NAME=]VALUE", type=armature, action="append", default=[],
         help="assume a rotor, kg m^2 as seen at the joint, of one joint or of all; may be repeated")  # fmt: skip
     add("--output", "-o", metavar="FILE", type=Path, help="parameter file that is written")
@@ -283,7 +283,7 @@ def _add_compile(commands: Any) -> None:
     add_model_options(parser)
     add = parser.add_argument
     add("--kernels", metavar="NAMES", type=names,
-        help="these (by commas or spaces), as Robot.compile names them, or all; default: what Robot's methods and "
+        help="which ones (by commas or spaces), as Robot.compile names them, or all; default: what Robot's methods and "
         "the nodes use most, without derivatives and regressors")  # fmt: skip
     add("--frame", metavar="NAME", action="append", default=[],
         help="also the pose and the Jacobian of this frame, and its rate; may be repeated")  # fmt: skip
@@ -322,7 +322,7 @@ def _add_export(commands: Any) -> None:
     add = parser.add_argument
     add("--output", "-o", metavar="FOLDER", type=Path, required=True, help="a new or empty folder")
     add("--kernels", metavar="NAMES", type=names,
-        help="these (by commas or spaces), as Robot.compile names them, those of a frame as pose:tool0, and "
+        help="which ones (by commas or spaces), as Robot.compile names them, those of a frame as pose:tool0, and "
         "feedforward; default: inverse and forward dynamics, mass matrix, bias, gravity and feedforward")  # fmt: skip
     add("--target", metavar="NAMES", type=names, action="extend", default=[],
         help="also object files for these: aarch64, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, riscv64, thumbv7em "

@@ -48,4 +48,4 @@ def _print(findings: Sequence[Finding]) -> None:
     counts = {name: sum(f.severity == name for f in findings) for name in COLORS}
     parts = [f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts.items() if count]
     color = next((COLORS[name] for name, count in counts.items() if count and name != "note"), "green")
-    console.print(f"[{color}]{', '.join(parts) or 'nothing to complain about'}[/]")
+    console.print(f"[{color}]{', '.join(parts) or 'no problems found'}[/]")

@@ -124,7 +124,7 @@ def _print(model: Model, found: JointGains, timing: Timing, law: str) -> None:
         rows.append((escape(name), weight, f"{found.kp[k]:.4g}", f"{found.kd[k]:.4g}", off))
         if not slides and not joint.armature and found.inertia[k] < LITTLE:
             light.append(f"{name} ({found.inertia[k]:.2g} kg m²)")
-    print_table(console, ("joint", "weighs", "kp", "kd", "is moved off"), rows)
+    print_table(console, ("joint", "inertia", "kp", "kd", "error"), rows)
     console.print(
         f"In every posture errors die out at {found.bandwidth:.2g} Hz or faster. kd could grow by {found.margin:.3g} "
         f"and kp by {found.margin**2:.3g} before one is unstable.",

@@ -111,7 +111,7 @@ def _add_play(commands: Any) -> None:
     )
     play.add_argument("--patience", metavar="S", type=float, default=10.0,
         help="to wait for a subscriber, and for one that has no robot or no joint states yet; default: 10")  # fmt: skip
-    play.add_argument("--no-wait", action="store_true", help="for the end: until the node has taken it is enough")
+    play.add_argument("--no-wait", action="store_true", help="end once the node has taken it")
     play.set_defaults(run=later("rbd_dynamics.cli.ros", "run_play"))
 
 
@@ -139,8 +139,8 @@ def _add_echo(commands: Any) -> None:
     )
     topic = echo.add_argument("topic", metavar="TOPIC", nargs="?", help="default: list all topics")
     topic.completer = complete_topic  # type: ignore[attr-defined]
-    echo.add_argument("--count", metavar="N", type=positive, help="end after so many messages, or lines of --rate")
-    echo.add_argument("--rate", action="store_true", help="print how many come in a second instead")
+    echo.add_argument("--count", metavar="N", type=positive, help="end after this many messages, or lines of --rate")
+    echo.add_argument("--rate", action="store_true", help="print how many come per second instead")
     echo.add_argument("--json", action="store_true", help="print JSON, a line for each message")
     echo.add_argument("--patience", metavar="S", type=float, default=10.0, help="to wait for a publisher; default: 10")
     echo.set_defaults(run=later("rbd_dynamics.cli.listening", "run_echo"))
@@ -165,8 +165,8 @@ def _add_call(commands: Any) -> argparse.ArgumentParser:
         commands,
         "call",
         text="call a service of a node (needs ROS 2)",
-        description="Call a service and print its answer as YAML. Its type is found. Exit code 1 where the answer has "
-        "`success: false`.",
+        description="Call a service, whose type is looked up, and print its answer as YAML. Exit code 1 where the "
+        "answer has `success: false`.",
         examples=CALL_EXAMPLES,
     )
     call.add_argument("service", metavar="SERVICE", help="as /hybrid_controller/tare").completer = complete_service  # type: ignore[attr-defined]
@@ -236,7 +236,7 @@ def _add_record(commands: Any) -> None:
     )
     topics = record.add_argument("topics", metavar="TOPIC", nargs="*", help="default: all that replay reads")
     topics.completer = complete_topic  # type: ignore[attr-defined]
-    record.add_argument("--output", "-o", metavar="FOLDER", type=Path, required=True, help="a folder that is not there")
+    record.add_argument("--output", "-o", metavar="FOLDER", type=Path, required=True, help="a new folder")
     record.add_argument("--seconds", metavar="S", type=above_zero, help="how long; default: until Ctrl-C")
     record.set_defaults(run=later("rbd_dynamics.cli.requests", "run_record"))
 

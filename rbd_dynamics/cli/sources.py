@@ -24,7 +24,7 @@ URDF_HELP = (
 )
 _ARGUMENT = re.compile(r"([A-Za-z_]\w*):=(.*)", re.DOTALL)
 
-MODEL_HELP = "of an SDF with several models, the one; default: the only one with joints"
+MODEL_HELP = "which model of an SDF with several; default: the only one with joints"
 
 
 def add_urdf(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def add_description_options(parser: argparse.ArgumentParser) -> None:
         help="where packages are, at any depth, beside those of ROS: for xacro, package:// and model://; "
         "may be repeated")  # fmt: skip
     add("--given-inertias", action="store_true",
-        help="compute with inertias that no rigid body has as they stand, in place of refusing the robot")  # fmt: skip
+        help="take inertias that no rigid body has as they are, instead of refusing the robot")  # fmt: skip
     parser.set_defaults(arguments={})
 
 

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Environments for Gymnasium over `BatchSimulation`: `Reaching` for many robots at once, `ReachingEnv` for one.
 
-Importing this registers `rbd_dynamics/Reaching-v0` with Gymnasium.
+Importing this registers `rbd_dynamics/Reaching-v0` with Gymnasium. Raises ModuleNotFoundError where that is not
+installed.
 """
 
-import gymnasium
+from rbd_dynamics.common.extras import needed
+
+try:
+    import gymnasium
+except ModuleNotFoundError:
+    raise ModuleNotFoundError(needed("gymnasium"), name="gymnasium") from None
 
 from rbd_dynamics.gymnasium.reaching import Reaching, ReachingEnv
 

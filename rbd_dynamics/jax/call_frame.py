@@ -19,7 +19,7 @@ HEADER = Path("xla", "ffi", "api", "c_api.h")
 MAJOR = 0  # of the interface
 #: fields, in order, of the structures that are read; with "..." more may follow
 LAYOUT = {
-    "XLA_FFI_Extension_Base": "struct_size type next",
+    "XLA_FFI_Extension_Base": "struct_size type next",  # XLA_FFI_InternalExtension from version 0.5 on
     "XLA_FFI_Buffer": "struct_size extension_start dtype data rank dims ...",
     "XLA_FFI_Args": "struct_size extension_start size types args",
     "XLA_FFI_Rets": "struct_size extension_start size types rets",
@@ -30,6 +30,7 @@ LAYOUT = {
     "XLA_FFI_Api": "struct_size extension_start api_version internal_api XLA_FFI_Error_Create ...",
     "XLA_FFI_Error_Create_Args": "struct_size extension_start message errc",
 }
+RENAMED = {"XLA_FFI_Extension_Base": "XLA_FFI_InternalExtension"}
 # offsets that follow, in bytes
 _EXTENSION, _API, _ARGS, _RETS, _FRAME_SIZE = 8, 16, 40, 80, 168
 _COUNT, _POINTERS = 16, 32  # of arguments and results
@@ -40,7 +41,9 @@ _NO_FIT = "rbd_dynamics: these arrays do not belong to the kernel"
 
 
 def fields_of(header: str, name: str) -> list[str]:
-    """Names of the fields of a structure, in order; none where there is no such structure."""
+    """Names of the fields of a structure, in order, by its name now or later; none where there is no such structure."""
+    if name in RENAMED and f"struct {name} {{" not in header:
+        name = RENAMED[name]
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", header, flags=re.DOTALL)
     found = re.search(rf"struct {name} {{(.*?)}}", text, re.DOTALL)
     if not found:

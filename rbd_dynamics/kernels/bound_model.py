@@ -211,7 +211,8 @@ class BoundModel:
 
         com (3,): its centre of mass in the frame, m. inertia (3, 3) or (ixx, ixy, ixz, iyy, iyz,
         izz): about its centre of mass, in the frame's axes, kg m^2. No kernel is compiled; a call
-        that is under way in another thread uses either all of the old or all of the new load.
+        that is under way in another thread uses either all of the old or all of the new load. At a frame that is fixed
+        to the world it moves the centre of mass, and changes no torque.
         Raises KeyError for an unknown frame, ModelError for an impossible load.
         """
         body, load = payload_inertia(self.model, frame, mass, com=com, inertia=inertia)

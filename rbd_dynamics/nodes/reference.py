@@ -25,12 +25,12 @@ Each node is started by its launch file or by `ros2 run rbd_dynamics NODE`. The 
 example-robot-data.
 
 All are lifecycle nodes. With `autostart` (the default) they configure themselves, and activate themselves as soon as
-there is a robot: what is active is ready. They compile the
-robot's kernels while they configure, and say so; the second start takes them from the cache. Relative names are in
-the node's namespace; `~/` stands for the node's own. Parameters marked * may change while the node runs; the others
-only while it is not configured. `joint_states` is subscribed with the sensor-data (best-effort) QoS.
+there is a robot: an active node is ready. They compile the robot's kernels while they configure, and say so in the
+log; the next start takes them from the cache. Relative names are in the node's namespace; `~/` stands for the node's
+own. Parameters marked * may change while the node runs; the others only while it is not configured. `joint_states` is
+subscribed with the sensor-data (best-effort) QoS.
 
-Wrong parameters end the start with one line that names the culprit. A wrong robot description, message or request
+A wrong parameter ends the start with one line that names it. A wrong robot description, message or request
 changes nothing: the node keeps what it has, says why in its log and in `/diagnostics`, and publishes nothing in
 response. When a description or task turns out to be wrong while it is built, the parameter is set back to the value in
 use. Numbers are finite and at most 1e12; infinity is accepted where it means that there is no limit, in
@@ -44,15 +44,15 @@ TF is neither read nor needed: the description and the joint states determine wh
 
 ## See what they do
 
-`rbd_dynamics status` prints what each running node says in `/diagnostics`: its state, rates, what it refuses now, and
-what it refused last. Nodes that follow trajectories count there those that they took and refused, and say how the last
-one ended; `rbd_dynamics play` sends one and waits for that. `rbd_dynamics echo` lists topics, and with a
-topic prints its messages or, with `--rate`, how many come. `rbd_dynamics switch` activates a
+`rbd_dynamics status` prints what each running node says in `/diagnostics`: its state, its rates, what it refuses now,
+and what it refused last. Nodes that follow trajectories also say how many they accepted and refused, and how the last
+one ended; `rbd_dynamics play` sends a trajectory and waits for its end. `rbd_dynamics echo` lists topics, and with a
+topic prints its messages or, with `--rate`, how often they come. `rbd_dynamics switch` activates a
 controller of ros2_control once torques arrive there ([ros2_control.md](ros2_control.md#in-command-or-not)).
 
 `rbd_dynamics nodes`, `call`, `get`, `set`, `pub` and `record` do what `ros2 node list`, `service call`, `param get`,
-`param set`, `topic pub` and `bag record` do, also where there is no `ros2`. Types are found, values are YAML or
-`@FILE`, what is wrong is told by field or parameter, and `set` changes all that it names or nothing:
+`param set`, `topic pub` and `bag record` do, also where there is no `ros2`. They look up the types, take values as
+YAML or `@FILE`, and name the field or parameter that is wrong; `set` changes either all that it names or nothing:
 
 ```
 rbd_dynamics call /hybrid_controller/engage "{data: true}"

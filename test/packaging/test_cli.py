@@ -291,7 +291,7 @@ def test_check_lists_what_it_found_and_counts_it(gripper, arm, capsys):
     assert main(["check", gripper, "--quiet"]) == 0
     assert shown(capsys)[-1] == "3 warnings"
     assert main(["check", arm, "--quiet"]) == 0
-    assert shown(capsys) == ["nothing to complain about"]
+    assert shown(capsys) == ["no problems found"]
 
 
 def test_quiet_check_leaves_notes_out(capsys):

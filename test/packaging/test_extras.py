@@ -84,7 +84,9 @@ def test_every_extra_is_of_use_and_says_the_oldest_version_that_works(setup):
 
 
 def test_requirements_of_the_checkout_have_the_same_bounds(setup):
-    known = versions(setup["install_requires"] + [each for some in setup["extras_require"].values() for each in some])
+    extras = {name: asked for name, asked in setup["extras_require"].items() if name not in ("jax", "learning")}
+    assert "llvmlite>=0.45" in setup["extras_require"]["jax"]  # newer than elsewhere: it calls loops
+    known = versions(setup["install_requires"] + [each for asked in extras.values() for each in asked])
     agreed = set()
     for name in ("library", "optional", "docs"):
         lines = (ROOT / "requirements" / f"{name}.txt").read_text().splitlines()
@@ -119,6 +121,14 @@ def test_a_missing_module_is_told_with_its_extra(monkeypatch):
     assert extras.remedy("llvmlite.binding") == extras.remedy("llvmlite") != ""
     assert extras.remedy("numpy") == ""
     assert "the package trimesh (new): pip" in extras.needed("trimesh", note="new")
+
+
+def test_the_wheel_is_tried_with_every_extra_but_torch(setup):
+    """Each is tried by itself, and is used: scripts/wheel_trial.py has what for."""
+    tried = re.search(r"^extras=\$\{EXTRAS:-(.*)\}$", (ROOT / "scripts" / "wheel").read_text(), re.MULTILINE)[1].split()
+    assert set(tried) == {"none", *setup["extras_require"]} - {"torch", "learning", "robots", "test"}
+    trial = (ROOT / "scripts" / "wheel_trial.py").read_text()
+    assert set(re.findall(r'^    "(\w+)": use_', trial, re.MULTILINE)) == set(tried) - {"none", "all"}
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/library.md"])

@@ -15,6 +15,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+import yaml
 from helpers.paths import ROOT
 
 from rbd_dynamics.common import extras
@@ -110,7 +111,9 @@ def test_one_version_in_all_places() -> None:
     assert manifest("rbd_dynamics").findtext("version") == version
     assert manifest("rbd_dynamics_interfaces").findtext("version") == version
     assert setup_arguments()["version"] == version
-    assert re.search(rf"^## \[({re.escape(version)}|Unreleased)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert str(cited["version"]) == version
+    assert f"\n## [{version}] - {cited['date-released']}\n" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_setup_and_manifest_agree() -> None:

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from types import ModuleType
@@ -100,6 +101,45 @@ def test_manifest_declares_what_launch_files_and_tests_use():
     declared = {kind: {element.text for element in root.iter(kind)} for kind in ("exec_depend", "test_depend")}
     assert {"xacro", "control_msgs", "launch", "launch_ros"} <= declared["exec_depend"]
     assert {"example-robot-data", "pinocchio", "python3-pytest", "python3-hypothesis"} <= declared["test_depend"]
+
+
+def test_bloom_finds_both_packages(tmp_path):
+    """In the branch and the tag that it releases from; in the usual branch one is inside the other, where it is not."""
+    packages = pytest.importorskip("catkin_pkg.packages", reason="needs catkin_pkg, which comes with colcon")
+    order = pytest.importorskip("catkin_pkg.topological_order")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "safe.directory=*"]
+    variables = {**os.environ, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c"}
+    variables |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(words, cwd=tmp_path / "source", env=variables, capture_output=True, text=True)
+
+    (tmp_path / "source").mkdir()
+    parts = "package.xml CHANGELOG.rst LICENSE setup.py scripts/ros_release rbd_dynamics_interfaces"
+    for name in parts.split():
+        copy = tmp_path / "source" / name
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copytree(ROOT / name, copy) if (ROOT / name).is_dir() else shutil.copy(ROOT / name, copy)
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
+        assert run(*git, *words).returncode == 0
+    made = run("scripts/ros_release")
+    assert made.returncode == 0, made.stderr
+    assert "is there already" in run("scripts/ros_release").stderr
+    version = rbd_dynamics.__version__
+    for name in ("ros", f"ros/{version}"):
+        folder = tmp_path / name.replace("/", "-")
+        assert run(*git, "worktree", "add", "-q", "--detach", str(folder), name).returncode == 0
+        found = order.topological_order(str(folder))
+        assert [path for path, _ in found] == ["rbd_dynamics_interfaces", "rbd_dynamics"]
+        for path, package in found:
+            assert (package.name, package.version) == (path, version)
+            assert {"CHANGELOG.rst", "LICENSE"} <= {file.name for file in (folder / path).iterdir()}
+        assert not (folder / "rbd_dynamics" / "rbd_dynamics_interfaces").exists()
+    assert list(packages.find_packages(str(tmp_path / "source"))) == ["."]
+    text = (tmp_path / "source" / "package.xml").read_text()
+    (tmp_path / "source" / "package.xml").write_text(text.replace(f">{version}<", ">9.0.0<"))
+    assert run(*git, "commit", "-qam", "another").returncode == 0
+    assert f"of versions 9.0.0 and {version}" in run("scripts/ros_release").stderr
 
 
 # --- on a code host -----------------------------------------------------------------------------

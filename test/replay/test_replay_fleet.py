@@ -23,7 +23,8 @@ from rbd_dynamics.replay.fleet import Job, cluster, find_recordings, overview, r
 from rbd_dynamics.replay.fleet.drift import DAY
 from rbd_dynamics.replay.fleet.job import merged
 from rbd_dynamics.replay.fleet.moderated import moderated
-from rbd_dynamics.replay.fleet.quantities import Outcome, Value
+from rbd_dynamics.replay.fleet.page import DISC, RING, page_of
+from rbd_dynamics.replay.fleet.quantities import NO_DELAY, Outcome, Value
 from rbd_dynamics.replay.fleet.words import attention
 
 pytestmark = needs_rosbags
@@ -246,9 +247,12 @@ def test_overview_tells_which_robot_drifts(archive, tmp_path):
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * 10 + 1
     assert [row["robot"] for row in rows if row["joint"] == "elbow"] == ["left"] * 5 + ["right"] * 5
-    assert (
-        float(rows[0]["coulomb"]) < 0.01 and 0.0 < float(rows[0]["coulomb_error"]) < 0.01 and rows[0]["delay"] == "0.0"
-    )
+    assert float(rows[0]["coulomb"]) < 0.01 and 0.0 < float(rows[0]["coulomb_error"]) < 0.01
+    # a number where something was found, and nothing where nothing was
+    assert {row[name] for row in rows for name in ("delay", "delay_error", "load", "load_error")} == {""}
+    assert {tuple(point[1:]) for point in series["delay"]} == {(None, None)}
+    assert {error for _, _, error in series["rmse"]} == {None}
+    assert all("delay" not in trend["changes"] for robot in content["robots"].values() for trend in robot["trends"])
     page = (tmp_path / "fleet.html").read_text()
     assert (
         page.index("right, elbow: bias of the torque has grown") < page.index("<svg") < page.index("Robots")
@@ -342,6 +346,25 @@ def test_variances_are_moderated_as_by_smyth():
 def test_a_change_too_small_to_matter_is_no_drift():
     trend = trends(outcomes(1e-3 * np.arange(10)))[0]
     assert trend.changes["bias"].change == pytest.approx(9e-3) and not trend.drifts
+
+
+def test_efforts_that_begin_to_be_late_are_told():
+    """Where no delay was found there is no number; the trend takes it as zero, and the page draws a ring there."""
+    late = [NO_DELAY] * 6 + [Value(1e-3 * delay, 1e-4, "s") for delay in (8.0, 8.1, 7.9, 8.0, 8.1, 8.0)]
+    never = [NO_DELAY] * 12
+    found = trends(
+        Outcome("r", joint, k * DAY, 10.0, {"delay": value})
+        for joint, values in (("a", late), ("b", never))
+        for k, value in enumerate(values)
+    )
+    trend, other = found
+    assert not other.changes
+    change = trend.changes["delay"]
+    assert change.drifts and (change.shape, change.since) == ("step", 6 * DAY)
+    assert (change.before, change.after) == pytest.approx((0.0, 8e-3), abs=1e-4)
+    assert [point[1] for point in trend.to_dict()["series"]["delay"][5:7]] == [None, 8e-3]
+    page = page_of({"robots": {}, "recordings": [], "attention": []}, found)
+    assert (page.count(RING), page.count(DISC)) == (6, 6) and "nan" not in page.lower()
 
 
 def test_few_recordings_have_no_trend():

@@ -571,6 +571,37 @@ def test_one_body_that_is_described_wrongly_is_named_with_its_mass(body):
         )
 
 
+def test_a_body_is_told_from_one_that_turns_about_its_axis():
+    """A forearm from the wrist that rolls at its end, which could stand in for it, but with a negative mass."""
+
+    def rolling(mass: float) -> Model:
+        links = [
+            ("column", "0 0 1", 0.0, 5.0),
+            ("upper", "0 1 0", 0.25, 3.5),
+            ("fore", "0 1 0", 0.35, mass),
+            ("wrist", "0 0 1", 0.3, 0.6),
+            ("tool", "0 1 0", 0.1, 0.3),
+        ]
+        text, parent = '<link name="base"/>', "base"
+        for name, axis, height, own in links:
+            text += (
+                f'<link name="{name}"><inertial><origin xyz="0 0 0.12"/><mass value="{own}"/>'
+                '<inertia ixx="0.02" iyy="0.02" izz="0.004" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+                f'<joint name="{name}_joint" type="revolute"><parent link="{parent}"/><child link="{name}"/>'
+                f'<origin xyz="0 0 {height}"/><axis xyz="{axis}"/>'
+                '<limit lower="-3" upper="3" velocity="3" effort="90"/></joint>'
+            )
+            parent = name
+        return load_urdf(f'<robot name="rolling">{text}</robot>')
+
+    given, real = rolling(4.6), rolling(2.0)
+    found = found_by(
+        InertiaIdentifier(shared_robot(given), low_pass=LOW_PASS), segments_of(*measured(real, 1, noise=0.02))
+    ).one_body
+    assert found is not None and (found.body, found.given) == ("fore", 4.6)
+    assert found.mass.covers(2.0) and found.mass.upper - found.mass.lower < 0.1
+
+
 @needs_files
 def test_a_result_is_a_model_a_dictionary_and_a_urdf():
     given = without_friction("ur5_robot")

@@ -23,7 +23,7 @@ class CommonParameters(ParameterSet):
     robot_description: str = parameter(
         "", "URDF or SDF of the robot. Empty: from the topic robot_description", dynamic=True
     )
-    model: str = parameter("", "Name of the model, of an SDF with several. Empty: the only one with joints")
+    model: str = parameter("", "Which model, by name, where an SDF has several. Empty: the only one with joints")
     largest_description: int = parameter(
         30_000_000, "A larger robot_description (bytes) is refused unread", minimum=1, dynamic=True
     )
@@ -46,8 +46,8 @@ class CommonParameters(ParameterSet):
     locked_positions: tuple[float, ...] = parameter((), "Positions of `locked_joints`, rad or m. Empty: zero")
     given_inertias: bool = parameter(
         False,
-        "Compute with inertias that no rigid body has, by far, as they stand, in place of refusing the description; "
-        "the log names the links",
+        "Take inertias as they are even where they are far from those of any rigid body, instead of refusing the "
+        "description; the log names the links",
     )
     tf_prefix: str = parameter("", "Prefix of joint and frame names in messages, unless the description already has it")
     autostart: bool = parameter(
@@ -101,10 +101,9 @@ def missing_velocity_parameter() -> MissingVelocity:
 def soften_unstable_gains_parameter() -> bool:
     return parameter(
         True,
-        "Whether stiffness and damping are made smaller, both by the same factor, where the node is activated and they "
-        "are unstable at that posture and the rate of the states, and where the robot swings by them later. That is "
-        "said as an error, with what is in use, until others are set. false: it is only said, as for arms whose "
-        "description lacks the inertia of their rotors",
+        "Whether stiffness and damping are reduced if they are unstable at the posture and the rate of states at which "
+        "the node is activated, or if the robot swings by them later. An error then says so, with the values in use, "
+        "until others are set. false: the error alone, for arms whose description lacks the inertia of their rotors",
     )
 
 

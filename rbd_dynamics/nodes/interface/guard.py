@@ -90,7 +90,7 @@ GUARD = Interface(
     (
         Topic("~/unguarded_commands", "std_msgs/msg/Float64MultiArray", False,
               "The torque node's `~/commands`. Zeros for all joints let go of the robot: when commands stop after "
-              "them, that is no silence"),
+              "them, that does not count as silence"),
         Topic("joint_states", "sensor_msgs/msg/JointState", False, "Measured state, as for the torque node"),
         ROBOT_DESCRIPTION,
         COMMANDS,

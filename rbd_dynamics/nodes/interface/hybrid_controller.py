@@ -68,9 +68,9 @@ class HybridControllerParameters(ToolParameters):
     )
     sensor_tool: tuple[float, ...] = parameter(
         (),
-        "Tool and bias that are taken off the readings, as `~/calibrate_sensor` or `rbd_dynamics sensor-tool` found "
-        "them: mass, kg, centre of mass (3), m, bias of torque (3), N m, and of force (3), N, in `sensor_frame`. "
-        "Empty: none",
+        "Tool and bias that are subtracted from the readings, as `~/calibrate_sensor` or `rbd_dynamics sensor-tool` "
+        "found them: mass, kg, centre of mass (3), m, bias of torque (3), N m, and of force (3), N, in "
+        "`sensor_frame`. Empty: none",
     )
     wrench_of_robot: bool = parameter(
         False, "The sensor reports the wrench that the robot exerts; false: the one that acts on it", dynamic=True
@@ -234,8 +234,8 @@ class HybridControllerParameters(ToolParameters):
     )
     hold_tolerance: float = parameter(
         0.2,
-        "A joint farther than this (rad, m) from where it is held while not engaged is held where it is then, which is "
-        "an error until `~/engage`. 0: it is drawn back from anywhere",
+        "While not engaged: a joint found farther than this (rad, m) from where it is held is held at its new place, "
+        "and the diagnostics have an error until `~/engage`. 0: it is drawn back from anywhere",
         minimum=0.0,
         dynamic=True,
     )
@@ -318,11 +318,11 @@ HYBRID_CONTROLLER = Interface(
         Service("~/tare", "std_srvs/srv/Trigger",
                 "Make the sensor's present reading its zero; not while engaged"),
         Service("~/calibrate_sensor", "std_srvs/srv/Trigger",
-                "Add the present pose, at rest and touching nothing, to what tells the tool on the sensor and the "
-                "sensor's bias; the answer says what is known, and which orientation is still needed. Once they are "
-                "known they are taken off by orientation. Not while engaged or moving"),
+                "Take a reading in the present pose, at rest and touching nothing, to find the tool on the sensor and "
+                "the sensor's bias; the answer says what is known, and which orientation is still needed. Once known, "
+                "both are subtracted in every orientation. Not while engaged or moving"),
         Service("~/forget_calibration", "std_srvs/srv/Trigger",
-                "Take no tool and no bias off the readings any more, and begin anew; not while engaged"),
+                "Stop subtracting tool and bias from the readings, and begin anew; not while engaged"),
         HAND_OVER, ACCEPT_DESCRIPTION, SET_PAYLOAD,
     ),
     examples=(

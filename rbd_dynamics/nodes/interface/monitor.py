@@ -69,7 +69,7 @@ class MonitorParameters(CommonParameters):
         dynamic=True,
     )
     wrench_frame: str = parameter(
-        "", "Link or joint at which the external wrench is told, on ~/external_wrench. Empty: it is not", dynamic=True
+        "", "Link or joint at which ~/external_wrench tells the external wrench. Empty: nowhere", dynamic=True
     )
     missing_velocity: MissingVelocity = missing_velocity_parameter()
 

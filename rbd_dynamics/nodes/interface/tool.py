@@ -40,8 +40,9 @@ class ToolParameters(TorqueParameters):
     )
     joint_velocity_limits: tuple[float, ...] = parameter(
         (),
-        "Velocity limits of the joints, rad/s or m/s: the tool is wanted no faster than 0.65 of them allow, and "
-        "joints that near them are braked. One for all or one for each joint, 0: none. Empty: the description's",
+        "Velocity limits of the joints, rad/s or m/s: the tool's target moves no faster than 0.65 of them allow, "
+        "and joints that come close to them are braked. One for all or one for each joint, 0: none. Empty: the "
+        "description's",
         minimum=0.0,
         dynamic=True,
     )

@@ -75,8 +75,8 @@ class TorqueParameters(Silencing, CommonParameters):
     )
     check_in_command: bool = parameter(
         True,
-        "Whether the node judges by its controller's state, by measured efforts and by the motion if its efforts reach "
-        "the motors. Where they do not, it holds the robot where it is and takes no trajectories",
+        "Whether the node checks, by its controller's state, by measured efforts and by the motion, that its efforts "
+        "reach the motors. Where they do not, it holds the robot where it is and takes no trajectories",
         dynamic=True,
     )
     controller: str = parameter(

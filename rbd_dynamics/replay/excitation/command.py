@@ -63,7 +63,7 @@ def add_excite(
         help="keep these joints (comma-separated) and lock all others at zero")  # fmt: skip
     add("--lock", metavar="NAME=POSITION", action="append", default=[], type=name_and_position,
         help="lock a joint there (rad, m); may be repeated")  # fmt: skip
-    add("--model", metavar="NAME", help="of an SDF with several models, the one; default: the only one with joints")
+    add("--model", metavar="NAME", help="which model of an SDF with several; default: the only one with joints")
     add("--gravity", metavar=("X", "Y", "Z"), nargs=3, type=float, help="m/s^2")
 
     motion = parser.add_argument_group("the motion")

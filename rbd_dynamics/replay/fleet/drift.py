@@ -59,7 +59,7 @@ class Trend:
         rmse: median over the recordings. fleet_rmse: median over the other robots with this joint; NaN without any.
         units: {name of QUANTITIES: unit}.
         changes: {name of QUANTITIES: Change}, of what at least four recordings tell.
-        series: {name of QUANTITIES: [(start, value, standard error)]}, in the order of time.
+        series: {name of QUANTITIES: [(start, value, standard error)]}, in the order of time; NaN where there is none.
         differs: rmse is at least 1.5 times that of the others.
     """
 
@@ -82,7 +82,10 @@ class Trend:
         """Dictionary for JSON; NaN becomes None."""
         plain = {key: None if isinstance(x, float) and math.isnan(x) else x for key, x in vars(self).items()}
         plain["changes"] = {name: asdict(change) for name, change in self.changes.items()}
-        plain["series"] = {name: [list(point) for point in points] for name, points in self.series.items()}
+        plain["series"] = {
+            name: [[None if math.isnan(x) else x for x in point] for point in points]
+            for name, points in self.series.items()
+        }
         return plain | {"drifts": self.drifts}
 
 
@@ -147,9 +150,9 @@ def _changes(groups: Mapping[tuple[str, str], Sequence[Outcome]]) -> dict[tuple[
         for key, group in groups.items():
             told = [outcome for outcome in group if name in outcome.values]
             times = np.array([outcome.start for outcome in told])
-            if len(told) < FEWEST or not np.ptp(times) > 0.0:
+            if len(told) < FEWEST or not np.ptp(times) > 0.0 or all(o.values[name].absent for o in told):
                 continue
-            values, errors = np.array([outcome.values[name][:2] for outcome in told]).T
+            values, errors = np.array([outcome.values[name].for_a_trend for outcome in told]).T
             size = float(np.median([o.torque for o in told]) if quantity.is_torque else np.median(np.abs(values)))
             scale = size or float(np.abs(values).max()) or 1.0
             fit, variance = _fitted(times, values / scale, errors / scale)

@@ -183,6 +183,10 @@ def _write_csv(path: Path, results: Sequence[Result]) -> None:
             joints = {joint["name"]: joint for joint in result.summary["joints"]}
             for told in outcomes_of(result.robot, result.start, result.summary):
                 own = joints.get(told.joint, {})
-                numbers = [x for name in followed for x in told.values.get(name, ("", ""))[:2]]
+                numbers = [
+                    "" if x is None or x != x else x
+                    for name in followed
+                    for x in told.values.get(name, (None, None))[:2]
+                ]
                 duration = result.summary["recording"]["duration"]
                 writer.writerow([*place, duration, told.joint, *(own.get(key, "") for key in keys), *numbers, ""])

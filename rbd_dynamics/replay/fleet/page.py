@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 from urllib.parse import quote
+
+import numpy as np
 
 from rbd_dynamics import __version__
 from rbd_dynamics.common.page import number, table, template
@@ -18,6 +21,7 @@ MOST_ROWS = 1000  # of a table; fleet.csv has all
 MOST_SAID = 200
 MOST_DRAWN = 100  # changes
 WIDTH, HEIGHT, MARGIN = 220.0, 44.0, 6.0  # of a drawn series, pixels
+DISC, RING = 'fill="currentColor"', 'fill="none" stroke="currentColor"'
 SHOWN = ("coulomb", "viscous", "bias")  # in the table of robots
 
 
@@ -66,9 +70,13 @@ def _changes(found: Sequence[Trend]) -> str:
 
 
 def _drawn(trend: Trend, name: str, change: Change) -> str:
-    """The series as points with their standard errors, and the shape that was found; an SVG."""
-    points = trend.series[name]
-    starts = [start for start, _, _ in points]
+    """The series as points with their standard errors, and the shape that was found; an SVG.
+
+    A recording in which there is none has a ring at zero.
+    """
+    starts = [start for start, _, _ in trend.series[name]]
+    rings = [math.isnan(x) for _, x, _ in trend.series[name]]
+    points = [(start, *np.nan_to_num([x, e]).tolist()) for start, x, e in trend.series[name]]
     begin, span = starts[0], starts[-1] - starts[0]
     lows, highs = [x - e for _, x, e in points], [x + e for _, x, e in points]
     low, high = min(*lows, change.before, change.after), max(*highs, change.before, change.after)
@@ -86,10 +94,10 @@ def _drawn(trend: Trend, name: str, change: Change) -> str:
         shape.append(at(starts[-1], change.after))
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in shape)
     marks = ""
-    for start, value, error in points:
+    for ring, (start, value, error) in zip(rings, points):
         (x, y), (_, top), (_, bottom) = at(start, value), at(start, value + error), at(start, value - error)
         marks += f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}" stroke="currentColor"/>'
-        marks += f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="currentColor"/>'
+        marks += f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" {RING if ring else DISC}/>'
     title = f"{len(points)} recordings, {' to '.join(axis_dates(trend))}, {number(low)} to {number(high)}"
     return (
         f'<svg width="{WIDTH:g}" height="{HEIGHT:g}" role="img"><title>{title}</title>'

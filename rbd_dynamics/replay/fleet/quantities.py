@@ -35,11 +35,23 @@ OF_THE_ROBOT = ""  # name of the joint of what is no joint's
 
 
 class Value(NamedTuple):
-    """A number with its standard error, 0.0 where that is not known, and its unit."""
+    """A number with its standard error, NaN where that is not known, and its unit.
+
+    absent: one was looked for, and there is none: the number is NaN.
+    """
 
     value: float
     error: float
     unit: str
+    absent: bool = False
+
+    @property
+    def for_a_trend(self) -> tuple[float, float]:
+        """The number, 0.0 where there is none, and its error, 0.0 where that is not known."""
+        return 0.0 if self.absent else self.value, self.error if math.isfinite(self.error) else 0.0
+
+
+NO_DELAY = Value(math.nan, math.nan, "s", absent=True)
 
 
 @dataclass(frozen=True)
@@ -68,9 +80,9 @@ def outcomes_of(robot: str, start: float, summary: Mapping[str, Any]) -> list[Ou
     for joint in summary["joints"]:
         own = friction.get(joint["name"], {})
         told = {name: _told(own.get(name)) for name in ("coulomb", "viscous")}
-        told |= {name: Value(joint[name], 0.0, joint["unit"]) for name in ("rmse", "bias")}
+        told |= {name: Value(joint[name], math.nan, joint["unit"]) for name in ("rmse", "bias")}
         if late is not None:
-            told["delay"] = late.get(joint["name"], Value(0.0, 0.0, "s"))
+            told["delay"] = late.get(joint["name"], NO_DELAY)
         found.append(_outcome(robot, joint["name"], start, joint["measured_rms"], told))
     load = _told((summary.get("payload") or {}).get("mass"))
     return found if load is None else [*found, _outcome(robot, OF_THE_ROBOT, start, 0.0, {"load": load})]
@@ -125,7 +137,7 @@ def _told(estimate: Mapping[str, Any] | None) -> Value | None:
     """An estimate that the recording tells."""
     if not (estimate and estimate["identifiable"] and _is_number(estimate["value"])):
         return None
-    return Value(estimate["value"], estimate["error"] if _is_number(estimate["error"]) else 0.0, estimate["unit"])
+    return Value(estimate["value"], estimate["error"] if _is_number(estimate["error"]) else math.nan, estimate["unit"])
 
 
 def _is_number(value: Any) -> bool:

@@ -48,7 +48,7 @@ class OneBody(Plain):
 
 
 def one_body(equations: NormalEquations, bodies: Sequence[tuple[str, float, Array]], scale: Array) -> OneBody | None:
-    """None where no body alone explains it, or several do.
+    """None where no body alone explains it, or several do, with masses that can be.
 
     Parameters:
         equations: of base parameters and, after them, what each joint has for itself.
@@ -79,16 +79,25 @@ def one_body(equations: NormalEquations, bodies: Sequence[tuple[str, float, Arra
             combination, large = scipy.linalg.block_diag(of_body, own[count:]), np.concatenate([usual, scale[count:]])
             found.append((left(combination, large), name, mass, combination, large))
     found.sort(key=lambda each: each[0].sum())
-    best, name, mass, combination, large = found[0]
+    # a body that only turns about the axis of the one before it can stand in for that, but with what mass
+    estimates = ((each, _mass(equations, *each[2:])) for each in found)
+    possible = ((each, known) for each, known in estimates if not known.identifiable or known.upper > 0.0)
+    first = next(possible, None)
+    if first is None:
+        return None
+    (best, name, given, *_), here = first
     share = float((friction - best.sum()) / (friction - all_bodies))
     if share < NEARLY_ALL or best.sum() > ENOUGH * all_bodies:
         return None
-    for other, *_ in found[1:]:
+    for (other, *_), _ in possible:
         worse = other - best
         if not worse.sum() > SURE * float(np.std(worse, ddof=1)) * math.sqrt(len(worse)):
             return None  # nobody can tell which
-    solution = solve(equations.mapped(combination), large)
-    estimate = Estimate.of(
-        "mass", mass + solution.values[0], solution.errors[0], solution.quantile, "kg", bool(solution.identifiable[0])
-    )
-    return OneBody(name, mass, estimate, min(share, 1.0))
+    return OneBody(name, given, here, min(share, 1.0))
+
+
+def _mass(equations: NormalEquations, given: float, combination: Array, large: Array) -> Estimate:
+    """Mass of a body where it alone is not as described, kg."""
+    found = solve(equations.mapped(combination), large)
+    value, known = given + found.values[0], bool(found.identifiable[0])
+    return Estimate.of("mass", value, found.errors[0], found.quantile, "kg", known)
