@@ -37,6 +37,7 @@ EXTRAS["torch"] = ["torch>=2.5"]
 # JAX calls machine code, loops as well; flatbuffers is for functions that are exported to a file
 EXTRAS["jax"] = ["jax>=0.5.0", "flatbuffers>=24", "llvmlite>=0.45"]
 EXTRAS["casadi"] = ["casadi>=3.6"]
+EXTRAS["cuda"] = ["cupy-cuda12x>=13"]
 EXTRAS["gymnasium"] = ["gymnasium>=1.1"]
 EXTRAS["robots"] = ["example-robot-data>=4.1"]
 EXTRAS["learning"] = sorted(

@@ -24,7 +24,7 @@ WITH_ROSBAGS = {"lz4", "backports", "compression"}
 #: extras that this package imports nothing of
 OF_EXAMPLES = {"learning", "robots", "test", "all"}
 #: too large for [all], or for learning alone
-LARGE = {"torch", "jax", "casadi", "gymnasium"}
+LARGE = {"torch", "jax", "casadi", "cuda", "gymnasium"}
 
 
 @pytest.fixture(scope="module")
