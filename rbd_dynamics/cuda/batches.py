@@ -59,7 +59,7 @@ class Batches:
 
     def __init__(self, operations: RobotOperations, machine: Machine) -> None:
         self._operations, self._machine = operations, machine
-        self._kernels: dict[tuple[str, Precision], Callable[[Sequence[Any]], None]] = {}
+        self._kernels: dict[tuple[str, Precision, int], Callable[[Sequence[Any]], None]] = {}
         self._own: dict[tuple[str, int, Any], tuple[bytes, Any]] = {}
 
     def apply(self, name: str, values: Sequence[Any]) -> Sequence[Any]:
@@ -120,7 +120,7 @@ class Batches:
         return before[1]
 
     def _kernel(self, operation: Operation, precision: Precision) -> Callable[[Sequence[Any]], None]:
-        key = operation.name, precision
+        key = operation.name, precision, self._machine.place
         found = self._kernels.get(key)
         if found is None:
             found = self._kernels[key] = self._machine.kernel(source_of(operation, precision))

@@ -27,10 +27,10 @@ def cuda_read_me(robot: Exported) -> str:
     """How the files are compiled."""
     prefix = robot.prefix
     return f"""
-For CUDA, in `cuda/`: `{prefix}.cuh` has `{prefix}_device::NAME`, functions for one sample that kernels of your own call;
-`{prefix}.cu` and `{prefix}_cuda.h` have `{prefix}_cuda_NAME`, which start a kernel for a batch, one sample a thread. Arrays
-are rows, one sample after the other, as NumPy has them. For compute capability 9.0, with the self-test, and for a
-processor without CUDA:
+For CUDA, in `cuda/`: `{prefix}.cuh` has `{prefix}_device::NAME`, functions for one sample, which kernels of your
+own call; `{prefix}.cu` and `{prefix}_cuda.h` have `{prefix}_cuda_NAME`, which start a kernel for a batch, one sample a
+thread. Arrays are rows, one sample after the other, as NumPy has them. With the self-test, for compute capability
+9.0, and for a processor without CUDA:
 
 ```
 nvcc -O3 -arch=sm_90 -Iinclude cuda/{prefix}.cu cuda/{prefix}_self_test.cu -o self_test && ./self_test
@@ -78,8 +78,8 @@ def _header(robot: Exported, functions: list[CudaFunction]) -> str:
    returns CUDA's error, 0 where there is none; it does not wait. Pointers are to memory of the device. Samples are
    rows, one behind the other, as NumPy has them. An input's stride is how many numbers its next sample is away: as
    many as a sample has, or 0 where all samples have the same. A sample that cannot be computed is NaN in all
-   results; status (count), which may be 0, says why, as in {robot.prefix}.h. Each sample is one thread's; derivatives, too,
-   are computed by one. Compiled without CUDA, pointers are to the processor's memory, and the call computes. */
+   results; status (count), which may be 0, says why, as in {robot.prefix}.h. Each sample is one thread's, derivatives
+   too. Compiled without CUDA, pointers are to the processor's memory, and the call computes. */
 #ifndef {guard}
 #define {guard}
 

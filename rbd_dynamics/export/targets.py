@@ -59,5 +59,7 @@ def check_targets(names: Iterable[str], *, single: bool) -> list[str]:
         except ModuleNotFoundError:
             raise ModuleNotFoundError(needed("llvmlite"), name="llvmlite") from None
         if problem is not None:
-            raise ValueError(f"target {next(name for name in chosen if TARGETS[name].triple)!r} cannot be compiled: {problem}")
+            raise ValueError(
+                f"target {next(name for name in chosen if TARGETS[name].triple)!r} cannot be compiled: {problem}"
+            )
     return chosen

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels in CUDA C++: as C++ for the processor they compute what the library does; nvcc, where it is, compiles them."""
+"""Kernels in CUDA C++: as C++ for the processor they compute what the library does; nvcc compiles them, where it is."""
 
 from __future__ import annotations
 
 import math
+import re
 import shutil
 
 import numpy as np
@@ -12,6 +13,7 @@ from helpers.checks.cuda_on_host import STRICT_CPP, arguments_of, shared
 from helpers.checks.exported import needs, output_of
 from helpers.models.arms import ARM
 from helpers.models.robots import load_robot, needs_pinocchio
+from helpers.paths import ROOT
 from helpers.wide import table, wide
 
 import rbd_dynamics as rbd
@@ -115,3 +117,16 @@ def test_nvcc_compiles_it(folder, tmp_path, architecture):
     for code in ("arm.cu", "arm_self_test.cu"):
         output_of("nvcc", "-arch", architecture, "-I", folder / "include", "-c", folder / "cuda" / code, "-o",
                   tmp_path / "code.o")  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
+def test_nvcc_compiles_what_the_page_calls(tmp_path):
+    export_c(rbd.load_urdf(ARM), tmp_path / "out", name="ur5", kernels=["forward_dynamics"], targets=["cuda"])
+    (page,) = re.findall(r"```cuda\n(.*?)```", (ROOT / "docs/export.md").read_text(), re.S)
+    include, call = page.split("\n", 1)
+    arrays = "ur5_real *q, ur5_real *v, ur5_real *tau, ur5_real *a, ur5_real *inertia, unsigned char *status"
+    own = "__global__ void own(ur5_real *q, ur5_real *tau) { ur5_device::forward_dynamics(q, q, q, q, tau); }"
+    text = f'{include}\n#include "ur5.cuh"\nint run(long long count, {arrays}, cudaStream_t stream)\n{{\n{call}'
+    (tmp_path / "page.cu").write_text(f"{text}return error;\n}}\n{own}\n")
+    places = ("-I", tmp_path / "out/include", "-I", tmp_path / "out/cuda")
+    output_of("nvcc", "-arch", "sm_90", *places, "-c", tmp_path / "page.cu", "-o", tmp_path / "page.o")

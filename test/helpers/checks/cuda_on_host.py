@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from helpers.checks.exported import output_of
 from helpers.checks.gradients import small_arm
-
 from rbd_dynamics import Robot
 from rbd_dynamics.cuda import functions
 from rbd_dynamics.cuda.batches import KERNEL
@@ -28,9 +28,7 @@ def shared(place: Path, *sources: Any, flags: Sequence[Any] = ()) -> ctypes.CDLL
 
 def arguments_of(given: Sequence[Any]) -> list[Any]:
     """Arrays and integers, as kernels for batches take them."""
-    return [
-        ctypes.c_longlong(each) if isinstance(each, int) else ctypes.c_void_p(each.ctypes.data) for each in given
-    ]
+    return [ctypes.c_longlong(each) if isinstance(each, int) else ctypes.c_void_p(each.ctypes.data) for each in given]
 
 
 class Processor:
