@@ -22,7 +22,7 @@ _NO_STATUS = 0
 
 
 class Machine(Protocol):
-    """Where kernels run, and its arrays. xp: the module of these, as NumPy."""
+    """What runs kernels, and its arrays. xp: the module of these, as NumPy."""
 
     xp: Any
 
