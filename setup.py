@@ -32,11 +32,12 @@ EXTRAS = {
 }
 EXTRAS["replay"] = ["rosbags>=0.11.7", "plotly>=5.10", "threadpoolctl>=3.5", *EXTRAS["plots"], *EXTRAS["show"]]
 EXTRAS["all"] = sorted({package for packages in EXTRAS.values() for package in packages})
-# Large, or for learning alone: not in [all]. `scripts/wheel` tries all but [torch], which is 2 GB.
+# Large, or for learning alone: not in [all]. `scripts/wheel` tries all but [torch], of 2 GB, and [cuda], for GPUs.
 EXTRAS["torch"] = ["torch>=2.5"]
 # JAX calls machine code, loops as well; flatbuffers is for functions that are exported to a file
 EXTRAS["jax"] = ["jax>=0.5.0", "flatbuffers>=24", "llvmlite>=0.45"]
 EXTRAS["casadi"] = ["casadi>=3.6"]
+EXTRAS["cuda"] = ["cupy-cuda12x>=13"]
 EXTRAS["gymnasium"] = ["gymnasium>=1.1"]
 EXTRAS["robots"] = ["example-robot-data>=4.1"]
 EXTRAS["learning"] = sorted(

@@ -80,6 +80,7 @@ Examples:
   rbd_dynamics export panda --kernels inverse_dynamics,pose:panda_hand -o arm
   rbd_dynamics export ur5_robot --friction --target aarch64 -o ur5_c
   rbd_dynamics export robot.urdf --single --target thumbv7em,wasm32 -o small
+  rbd_dynamics export robot.urdf --target cuda -o robot_cuda
   rbd_dynamics export robot.urdf --ros2-control -o my_robot_dynamics
 """
 TORQUES_EXAMPLES = """\
@@ -314,7 +315,7 @@ def _add_export(commands: Any) -> None:
         text="a robot's dynamics in C, for real-time loops and small processors",
         description="Write kernels of a robot as a package in C99: one header, no dependency but math.h, no "
         "allocation, no globals; payloads are an input. With it a header for C++, CMake files, and a self-test with "
-        "reference vectors; with --target also object files for other processors.",
+        "reference vectors; with --target also object files for other processors, and sources for CUDA.",
         examples=EXPORT_EXAMPLES,
     )
     add_urdf(parser)
@@ -326,7 +327,7 @@ def _add_export(commands: Any) -> None:
         "feedforward; default: inverse and forward dynamics, mass matrix, bias, gravity and feedforward")  # fmt: skip
     add("--target", metavar="NAMES", type=names, action="extend", default=[],
         help="also object files for these: aarch64, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, riscv64, thumbv7em "
-        "(Cortex-M7), wasm32; may be repeated")  # fmt: skip
+        "(Cortex-M7), wasm32; or cuda: sources in CUDA C++; may be repeated")  # fmt: skip
     add("--single", action="store_true", help="single precision")
     add("--friction", action="store_true", help="with the joints' friction, as Robot(model, friction=True)")
     add("--name", metavar="NAME",

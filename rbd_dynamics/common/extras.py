@@ -35,6 +35,7 @@ OPTIONAL = {
     "jax": Optional("jax", "jax", "functions of JAX need"),
     "torch": Optional("torch", "torch", "functions of PyTorch need"),
     "casadi": Optional("casadi", "casadi", "functions of CasADi need"),
+    "cupy": Optional("cupy-cuda12x", "cuda", "functions on a GPU need"),
     "gymnasium": Optional("gymnasium", "gymnasium", "environments for learning need"),
     "argcomplete": Optional("argcomplete", "completion", "completion by the tab key needs"),
 }

@@ -26,6 +26,8 @@ class CFunction:
         real: name of the type of a number.
     """
 
+    linkage, part, restrict = "", "SEPARATE static ", "restrict"
+
     def __init__(self, program: Program, name: str, real: str, precision: Precision = DOUBLE) -> None:
         self.program, self.name, self.real, self.precision = program, name, real, precision
         self.pieces: Pieces = cut(program)
@@ -36,9 +38,9 @@ class CFunction:
     def declaration(self) -> str:
         """The function's declaration, without the semicolon."""
         signature = self.program.signature
-        given = [f"const {self._type(argument)} *{argument.name}" for argument in signature.inputs]
+        given = [f"const {self.type_of(argument)} *{argument.name}" for argument in signature.inputs]
         given += [f"{self.real} *{output_name(argument, self._inputs)}" for argument in signature.outputs]
-        return f"int {self.name}({', '.join(given)})"
+        return f"{self.linkage}int {self.name}({', '.join(given)})"
 
     def text(self) -> str:
         if self.pieces.is_whole:
@@ -67,9 +69,10 @@ class CFunction:
 
     def _piece(self, number: int, piece: Piece) -> list[str]:
         used = self._used(piece)
-        given = [f"const {self._type(a)} *restrict {a.name}" for a in used] + [f"{self.real} *restrict w"]
+        given = [f"const {self.type_of(a)} *{self.restrict} {a.name}" for a in used]
+        given.append(f"{self.real} *{self.restrict} w")
         body = self._operations(piece, lambda index: f"w[{self.pieces.places[index]}]")
-        return [f"SEPARATE static void {self.name}_{number}({', '.join(given)})", "{", *indented(body), "}"]
+        return [f"{self.part}void {self.name}_{number}({', '.join(given)})", "{", *indented(body), "}"]
 
     def _calls(self) -> list[str]:
         calls = [
@@ -152,7 +155,7 @@ class CFunction:
             lines += [f"{name}[{k}] = {value(index)};" for k, index in enumerate(result)]
         return [*lines, "return 0;"]
 
-    def _type(self, argument: Argument) -> str:
+    def type_of(self, argument: Argument) -> str:
         return "unsigned char" if argument.boolean else self.real
 
 
@@ -182,9 +185,34 @@ def indented(lines: Iterable[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
+GUARD = """\
+#if defined(__FAST_MATH__) || defined(_M_FP_FAST) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "compile this file without -ffast-math: a NaN would pass for a number"
+#elif defined(__ASSOCIATIVE_MATH__)
+#error "compile this file without -fassociative-math, -funsafe-math-optimizations: sines would be wrong"
+#endif
+"""
+SEPARATE = """\
+#if defined(__GNUC__)
+#define SEPARATE __attribute__((noinline))
+#else
+#define SEPARATE
+#endif"""
+
+
 def prelude(real: str, precision: Precision = DOUBLE) -> str:
     """What the functions of one file share."""
+    return "\n".join([GUARD, SEPARATE, macros(precision), "", sines_and_cosines(real, precision)])
+
+
+def macros(precision: Precision) -> str:
+    """The functions of math.h, by the names that operations have."""
     suffix = "" if precision is DOUBLE else "f"
+    return "\n".join(f"#define {name.upper()} {name}{suffix}" for name in ("fabs", "sqrt", "tanh", "sin", "cos"))
+
+
+def sines_and_cosines(real: str, precision: Precision, linkage: str = "static inline ") -> str:
+    """The function of this name."""
 
     def literal(value: float) -> str:
         return number(value, precision)
@@ -198,26 +226,9 @@ def prelude(real: str, precision: Precision = DOUBLE) -> str:
     high, middle, low = map(literal, precision.pi_by_2)
     rounding = literal(precision.rounding)
     return f"""\
-#if defined(__FAST_MATH__) || defined(_M_FP_FAST) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "compile this file without -ffast-math: a NaN would pass for a number"
-#elif defined(__ASSOCIATIVE_MATH__)
-#error "compile this file without -fassociative-math, -funsafe-math-optimizations: sines would be wrong"
-#endif
-
-#if defined(__GNUC__)
-#define SEPARATE __attribute__((noinline))
-#else
-#define SEPARATE
-#endif
-#define FABS fabs{suffix}
-#define SQRT sqrt{suffix}
-#define TANH tanh{suffix}
-#define SIN sin{suffix}
-#define COS cos{suffix}
-
 /* Sines and cosines of n angles, n a multiple of {ANGLES_AT_A_TIME}, without a branch, so that they run in vector
    registers: x - k pi/2 by Cody and Waite, and minimax polynomials. Large angles go to the C library. */
-static inline void sines_and_cosines(int n, const {real} *angle, {real} *sine, {real} *cosine)
+{linkage}void sines_and_cosines(int n, const {real} *angle, {real} *sine, {real} *cosine)
 {{
     int far = 0;
 #if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0
@@ -250,10 +261,10 @@ static inline void sines_and_cosines(int n, const {real} *angle, {real} *sine, {
 """
 
 
-def sum_function(real: str) -> str:
+def sum_function(real: str, linkage: str = "static ") -> str:
     return f"""\
 /* Not finite where one of n numbers is not. */
-static {real} sum_of(int n, const {real} *x)
+{linkage}{real} sum_of(int n, const {real} *x)
 {{
     {real} sum[4] = {{0, 0, 0, 0}};
     for (int i = 0; i < n; ++i) sum[i & 3] += x[i];

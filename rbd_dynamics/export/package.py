@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rbd_dynamics.compiler.precision import DOUBLE, SINGLE
 from rbd_dynamics.export.cpp_header import cpp_header
+from rbd_dynamics.export.cuda_files import cuda_files, cuda_read_me
 from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.folder import check_free, write_folder
 from rbd_dynamics.export.header import header
@@ -45,7 +46,7 @@ def export_c(
         name: what names in C begin with; default: the robot's.
         friction: add the joints' friction to the equation of motion, as in `Robot`.
         single: single precision.
-        targets: of `TARGETS`: also object files for these processors. Needs llvmlite.
+        targets: of `TARGETS`: also object files for these processors, which needs llvmlite, or sources in CUDA C++.
         progress: called with a line before each step that takes long.
 
     Raises ValueError for an unknown kernel, name or target, KeyError for an unknown frame, OSError for a folder that
@@ -72,12 +73,17 @@ def export_c(
         "CMakeLists.txt": cmake_lists(exported),
         "package.xml": package_xml(exported),
     }
-    for target in chosen_targets:
+    compiled = [target for target in chosen_targets if TARGETS[target].triple]
+    for target in compiled:
         from rbd_dynamics.export.object_files import object_files  # needs llvmlite
 
         tell(f"compiling for {target}")
         files |= object_files(exported, target)
-    files["README.md"] = read_me(exported, [(target, TARGETS[target].text) for target in chosen_targets])
+    page = read_me(exported, [(target, TARGETS[target].text) for target in compiled])
+    if "cuda" in chosen_targets:
+        files |= cuda_files(exported)
+        page += cuda_read_me(exported)
+    files["README.md"] = page
     write_folder(output, files)
     return list(files)
 

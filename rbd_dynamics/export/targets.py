@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processors that kernels can be compiled for."""
+"""Processors that kernels can be compiled for, or written for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from rbd_dynamics.common.extras import needed
 
 
 class Target(NamedTuple):
-    """What LLVM calls it; abi: of the calls, where a triple leaves it open. single: single precision only."""
+    """What LLVM calls it; abi: of the calls, where a triple leaves it open. single: single precision only.
+
+    Without a triple LLVM compiles nothing: the target has sources.
+    """
 
     text: str
     triple: str
@@ -36,6 +39,7 @@ TARGETS = {
         "thumbv7em-unknown-none-eabihf", "cortex-m7", "-fp64", relocation="static", single=True,
     ),
     "wasm32": Target("WebAssembly, for browsers and Node.js", "wasm32-unknown-unknown", relocation="static"),
+    "cuda": Target("GPUs of NVIDIA, as sources in CUDA C++", ""),
 }  # fmt: skip
 
 
@@ -47,7 +51,7 @@ def check_targets(names: Iterable[str], *, single: bool) -> list[str]:
             raise ValueError(unknown("target", name, list(TARGETS)))
         if TARGETS[name].single and not single:
             raise ValueError(f"target {name!r} computes in single precision: add --single, single=True")
-    if chosen:
+    if any(TARGETS[name].triple for name in chosen):
         from rbd_dynamics.compiler.native import loops_problem
 
         try:
@@ -55,5 +59,7 @@ def check_targets(names: Iterable[str], *, single: bool) -> list[str]:
         except ModuleNotFoundError:
             raise ModuleNotFoundError(needed("llvmlite"), name="llvmlite") from None
         if problem is not None:
-            raise ValueError(f"target {chosen[0]!r} cannot be compiled: {problem}")
+            raise ValueError(
+                f"target {next(name for name in chosen if TARGETS[name].triple)!r} cannot be compiled: {problem}"
+            )
     return chosen

@@ -30,6 +30,7 @@ NOT_HERE = {
     ("benchmarks.md", r"benchmarks\.|make coverage|campaigns\."): "half an hour and more",
     ("hybrid_control.md", r"campaigns\."): "closed_loop/test_pressing_campaign.py",
     ("export.md", "examples/cortex_m7"): "the emulators' compilers",
+    ("export.md", "nvcc"): "export/test_export_cuda.py",
     ("replay.md", "s3://"): "storage elsewhere: replay/test_fleet_elsewhere.py",
     ("first_torques.md", "rbd_dynamics switch"): "nodes/commanding/test_node_controllers.py",
     ("model_format.md", "ur.urdf.xacro"): "formats/test_xacro_arguments.py",

@@ -26,6 +26,7 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 #: blocks of other programs' files and languages: (page, language) -> the test that has them
 ELSEWHERE = {
     ("export.md", "c"): "export/test_export_c.py::test_what_the_page_calls_is_there",
+    ("export.md", "cuda"): "export/test_export_cuda.py::test_nvcc_compiles_what_the_page_calls",
     ("export.md", "cpp"): "export/test_export_c.py::test_what_the_page_calls_is_there",
     ("export.md", "js"): "export/test_export_c.py::test_what_the_page_calls_is_there",
     ("ros2_control.md", "yaml"): "docs/test_ros2_control.py::test_yaml_of_the_page_is_that_of_the_examples",

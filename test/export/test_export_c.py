@@ -400,9 +400,10 @@ def test_without_llvmlite_there_is_c_and_no_object_file(tmp_path):
     code = "import sys; sys.modules['llvmlite'] = None; from rbd_dynamics.cli import main; sys.exit(main(sys.argv[1:]))"
     words = [sys.executable, "-c", code, "export", str(tmp_path / "arm.urdf"), "--kernels", "gravity", "-o"]
     output_of(*words, tmp_path / "plain")
+    assert "/gpu/cuda/arm.cu\n" in output_of(*words, tmp_path / "gpu", "--target", "cuda")
     done = subprocess.run([*words, str(tmp_path / "out"), "--target", "wasm32"], capture_output=True, text=True)
     assert done.returncode == 2 and "this needs the module 'llvmlite" in done.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["arm.urdf", "plain"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["arm.urdf", "gpu", "plain"]
 
 
 def test_kernels_that_would_have_one_name_are_told(tmp_path):

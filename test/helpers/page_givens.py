@@ -179,7 +179,9 @@ GIVEN = {
     "excitation.md": Given(
         robots(robot="ur5_robot"), {"^rbd_dynamics play": followed}, {"^rbd_dynamics play": "at its end"}, wide=True
     ),
-    "export.md": Given(robots(robot="ur5_robot"), expected={"cmake": "100% tests passed"}, wide=True),
+    "export.md": Given(
+        robots(robot="ur5_robot"), expected={"cmake": "100% tests passed", r"^g\+\+": "right"}, wide=True
+    ),
     "first_torques.md": Given(
         robots(my_robot="arm"), {"my_robot.yaml": franka}, {"^rbd_dynamics play": "at its end"}
     ),

@@ -24,7 +24,7 @@ WITH_ROSBAGS = {"lz4", "backports", "compression"}
 #: extras that this package imports nothing of
 OF_EXAMPLES = {"learning", "robots", "test", "all"}
 #: too large for [all], or for learning alone
-LARGE = {"torch", "jax", "casadi", "gymnasium"}
+LARGE = {"torch", "jax", "casadi", "cuda", "gymnasium"}
 
 
 @pytest.fixture(scope="module")
@@ -123,10 +123,10 @@ def test_a_missing_module_is_told_with_its_extra(monkeypatch):
     assert "the package trimesh (new): pip" in extras.needed("trimesh", note="new")
 
 
-def test_the_wheel_is_tried_with_every_extra_but_torch(setup):
+def test_the_wheel_is_tried_with_every_extra_but_two(setup):
     """Each is tried by itself, and is used: scripts/wheel_trial.py has what for."""
     tried = re.search(r"^extras=\$\{EXTRAS:-(.*)\}$", (ROOT / "scripts" / "wheel").read_text(), re.MULTILINE)[1].split()
-    assert set(tried) == {"none", *setup["extras_require"]} - {"torch", "learning", "robots", "test"}
+    assert set(tried) == {"none", *setup["extras_require"]} - {"torch", "cuda", "learning", "robots", "test"}
     trial = (ROOT / "scripts" / "wheel_trial.py").read_text()
     assert set(re.findall(r'^    "(\w+)": use_', trial, re.MULTILINE)) == set(tried) - {"none", "all"}
 
