@@ -382,7 +382,8 @@ def test_other_arguments_are_refused_by_name(arm):
 
 @pytest.mark.parametrize(("fields", "terms", "seeds"), [
     ({"acceleration": [15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0]}, WITHOUT_FRICTION, range(6)),
-    ({"acceleration": 1e3, "velocity": 1e3, "effort": [40.0, 60.0, 30.0, 30.0, 4.0, 4.0, 3.0]}, WITHOUT_FRICTION, range(6)),
+    ({"acceleration": 1e3, "velocity": 1e3, "effort": [40.0, 60.0, 30.0, 30.0, 4.0, 4.0, 3.0]},
+     WITHOUT_FRICTION, range(6)),
     ({"acceleration": 20.0, "effort_rate": 2e3}, WITHOUT_FRICTION, range(1, 4)),
     pytest.param({"acceleration": 20.0, "effort_rate": 2e3}, WITHOUT_FRICTION, range(6), marks=wide),
 ])  # fmt: skip
