@@ -43,27 +43,23 @@ def evaluation(entry, base, backend):
 
 
 def given(kernel, model):
-    """Numbers for each argument; limits are apart, and quaternions of unit length."""
+    """Numbers for each argument; limits are apart, quaternions of unit length, and poses such."""
     rng = np.random.default_rng(3)
     states = [random_state(model, rng) for _ in range(SAMPLES)]
     for argument in kernel.arguments:
         shape = argument.shape if argument.shared else (SAMPLES, *argument.shape)
         if argument.name == "inertia":
-            yield robot_inertia(model)
+            yield Robot(model, backend="reference").inertial_parameters
         elif argument.name == "q":
             yield np.array([state.q for state in states])
-        elif argument.name == "lower":
-            yield np.full(shape, -3.0)
-        elif argument.name == "upper":
-            yield np.full(shape, 3.0)
+        elif argument.name in ("lower", "upper", "lowest", "highest"):
+            yield np.full(shape, -3.0 if argument.name.startswith("low") else 3.0)
+        elif argument.name == "wanted":
+            yield Robot(model, backend="reference").pose(model.random(rng), "tool2") * np.ones(shape)
         elif argument.boolean:
             yield rng.uniform(size=shape) > 0.5
         else:
             yield rng.uniform(0.1, 1.0, size=shape)
-
-
-def robot_inertia(model):
-    return Robot(model, backend="reference").inertial_parameters
 
 
 def test_trees_have_what_kernels_differ_by():
@@ -92,10 +88,22 @@ def test_every_kernel_is_its_algorithm(entry, base, backend):
     if backend == "llvm":
         pytest.importorskip("llvmlite")
     kernel, plain = evaluation(entry, base, backend), evaluation(entry, base, "reference")
-    inputs = list(given(kernel, robot(base, backend).model))
-    expected, found = plain(inputs), kernel(inputs)
-    several = isinstance(expected, tuple)
-    one = kernel([value if a.shared else value[5] for a, value in zip(kernel.arguments, inputs)])
-    for ours, alone, theirs in zip(*((x if several else (x,)) for x in (found, one, expected)), strict=True):
-        assert error(ours, theirs, 1.0) < 1e-12
-        assert error(alone, theirs[5], 1.0) < 1e-12
+    inputs = [np.asarray(value) for value in given(kernel, robot(base, backend).model)]
+    several = plain(inputs)
+    expected = several if isinstance(several, tuple) else (several,)
+    for found, theirs in zip(results(kernel.kernel, inputs, (SAMPLES,)), expected, strict=True):
+        assert error(found, theirs, 1.0) < 1e-12
+    one = [value if argument.shared else np.array(value[5]) for argument, value in zip(kernel.arguments, inputs)]
+    for found, theirs in zip(results(kernel.kernel, one, ()), expected, strict=True):
+        assert error(found, theirs[5], 1.0) < 1e-12
+
+
+def results(kernel, inputs, lead):
+    """Of the kernel alone: what calls it would let the algorithm do what it refuses."""
+    outputs = [np.full((*lead, *argument.shape), np.nan) for argument in kernel.signature.outputs]
+    fast = kernel.several if lead else kernel.call
+    if fast(*inputs, *outputs) is None:
+        assert not hasattr(kernel, "repeated"), "machine code refuses its inputs"
+        rows = [x if lead or a.shared else x[None] for a, x in zip(kernel.signature.inputs, inputs)]
+        assert kernel.many(*(lead or (1,)), rows, [x if lead else x[None] for x in outputs]) == 0
+    return outputs
