@@ -360,9 +360,9 @@ class Robot(Derivatives):
             last = self._constrained_last = given, Constrained(self, given)
         return last[1]
 
-    def compile_constrained(self, constraints: Constraints, *names: str) -> None:
+    def compile_constrained(self, constraints: Constraints, *names: str, batches: bool = True) -> None:
         """`Constrained.compile`."""
-        self.constrained(constraints).compile(*names)
+        self.constrained(constraints).compile(*names, batches=batches)
 
     def constraint_rows(
         self, q: ArrayLike, v: ArrayLike, constraints: Constraints, *, out: tuple[Array, ...] | None = None

@@ -92,7 +92,7 @@ class DrivenRobot:
     def compile(self, *names: str) -> None:
         """Make kernels ahead of use: of the methods with these names, by default of all. Raises KeyError."""
         for name in names or (name for name in ALGORITHMS if not (self.drives.rotors and name == "inverse_dynamics")):
-            self._kernel(name)
+            self._kernel(name, batches=True)
 
     def inverse_dynamics(
         self,
@@ -199,7 +199,7 @@ class DrivenRobot:
         found: Array | np.float64 = own + self.links.potential_energy(q)
         return found
 
-    def _kernel(self, name: str) -> Evaluation:
+    def _kernel(self, name: str, *, batches: bool = False) -> Evaluation:
         found = self._kernels.get(name)
         if found is None:
             if name not in ALGORITHMS:
@@ -209,7 +209,9 @@ class DrivenRobot:
             signature = Signature(arguments_of(model, m, inputs), arguments_of(model, m, outputs))
             of_drives = functools.partial(algorithm, self.drives)
             function = function_of(model, signature, of_drives, friction=self.links.friction)
-            found = self._kernels[name] = self.links.custom_kernel(name, signature, function)
+            found = self._kernels[name] = self.links.custom_kernel(name, signature, function, batches=batches)
+        elif batches:
+            found.complete()
         return found
 
 

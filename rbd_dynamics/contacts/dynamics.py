@@ -50,11 +50,11 @@ class ContactDynamics:
     def compile(self) -> None:
         """Make the kernels ahead of use."""
         for name in ("contact_dynamics", "contact_dynamics_f_ext", "constraint_rows"):
-            self._rows_kernel(name)
+            self._rows_kernel(name, batches=True)
 
-    def _rows_kernel(self, name: str) -> Any:
+    def _rows_kernel(self, name: str, *, batches: bool = False) -> Any:
         rows = self._set.rows
-        return self.robot.constrained_kernel(name, rows, rows.key)
+        return self.robot.constrained_kernel(name, rows, rows.key, batches=batches)
 
     def rows(self, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array, Array]:
         """(h (3n), A (3n, nv), Adot v (3n)) of normals and tangents."""

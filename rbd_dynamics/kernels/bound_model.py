@@ -102,7 +102,9 @@ class BoundModel:
 
     # --- kernels ----------------------------------------------------------------------------------
 
-    def compile(self, *names: str, progress: Callable[[str, int, int], None] | None = None) -> None:
+    def compile(
+        self, *names: str, progress: Callable[[str, int, int], None] | None = None, batches: bool = True
+    ) -> None:
         """Make kernels ahead of use, so that no call waits for a compiler, with one sample or many.
 
         Without it, a kernel's first call waits for the code for one sample, and the first with many for that.
@@ -112,6 +114,7 @@ class BoundModel:
                 with external wrenches; those of a frame as "pose:tool0", "jacobian:tool0", "jacobian_aligned:tool0".
             progress: called as progress(name, number, total) before each kernel. With it, nothing is logged of a
                 kernel that takes long.
+            batches: False: only the code for one sample, in half the time, as for a control loop.
 
         Raises KeyError for an unknown name.
         """
@@ -119,19 +122,18 @@ class BoundModel:
             if not isinstance(name, str):
                 raise TypeError(f"names: the name of an algorithm is a text, not {excerpt(name)}")
             if progress is None:
-                self._compiled(name)
+                self._compiled(name, batches)
                 continue
             progress(name, number, len(names))
             with notice.silent():
-                self._compiled(name)
+                self._compiled(name, batches)
 
-    def _compiled(self, name: str) -> None:
-        """All of its code."""
+    def _compiled(self, name: str, batches: bool) -> None:
         found = self._kernels.get(name)
         if found is None:
-            self._evaluation(name, batches=True)
-        else:
-            found.kernel.complete()
+            self._evaluation(name, batches=batches)
+        elif batches:
+            found.complete()
 
     def _evaluation(self, name: str, *, batches: bool = False) -> Evaluation:
         """batches: with the code for batches, which else is made when it is first needed."""
@@ -155,23 +157,32 @@ class BoundModel:
         """Names of the kernels of the catalog that need no compiling any more."""
         return frozenset(self._kernels)
 
-    def constrained_kernel(self, name: str, constraints: RowSource, key: str) -> Evaluation:
-        """A kernel of the catalog for a set of constraints; sets of one key share it. Raises KeyError."""
+    def constrained_kernel(self, name: str, constraints: RowSource, key: str, *, batches: bool = False) -> Evaluation:
+        """A kernel of the catalog for a set of constraints; sets of one key share it. Raises KeyError.
+
+        batches: with the code for batches, which else is made when it is first needed.
+        """
         found = self._constrained_kernels.setdefault(key, {})
         if name not in found:
             signature, function = specialise(self.model, name, friction=self.friction, constraints=constraints)
-            found[name] = self.custom_kernel(name, signature, function)
+            found[name] = self.custom_kernel(name, signature, function, batches=batches)
+        elif batches:
+            found[name].complete()
         return found[name]
 
-    def custom_kernel(self, name: str, signature: Signature, function: Function) -> Evaluation:
+    def custom_kernel(
+        self, name: str, signature: Signature, function: Function, *, batches: bool = False
+    ) -> Evaluation:
         """A kernel of a function of one's own over generic scalars, made and cached like the robot's.
+
 
         `name` is for people: which kernel it is is decided by what the function computes. Where it needs inertias,
         make `inertia_input` an input: payloads then need no other kernel. `kernels.specialise.function_of` makes
-        such a function of an algorithm. Raises TypeError for a robot in single precision.
+        such a function of an algorithm. batches: with the code for batches, which else is made when it is first
+        needed. Raises TypeError for a robot in single precision.
         """
         require_double(self, name)
-        kernel = backends.build(self.backend, name, signature, function)
+        kernel = backends.build(self.backend, name, signature, function, batches=batches)
         return self._evaluation_of(name, kernel, function)
 
     def _evaluation_of(self, name: str, kernel: Kernel, function: Function) -> Evaluation:

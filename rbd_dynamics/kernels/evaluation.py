@@ -65,6 +65,10 @@ class Evaluation:
         """What is called, for who does so many times with the same arrays."""
         return self._kernel
 
+    def complete(self) -> None:
+        """Make the code for batches ahead of use, unless it is there."""
+        self._kernel.complete()
+
     @property
     def output_axes(self) -> list[int]:
         """Number of axes of each output of one sample."""

@@ -170,13 +170,17 @@ class Simulation:
         """Make the kernels of constraints and contacts ahead of use."""
         for of in (self.constraints, self._euler.contact_rows):
             if of is not None:
-                self._euler.robot.compile_constrained(of, "constraint_rows")
+                self._euler.robot.compile_constrained(of, "constraint_rows", batches=False)
         if self._euler.finder is not None:
             self._euler.finder.found(self.start, np.zeros(self.model.nv))
             self._euler.compile_shapes()
         if self.constraints is not None:
             self._rough.compile_constrained(
-                self.constraints, "constrained_forward_dynamics", "constraint_correction", "constraint_impulse"
+                self.constraints,
+                "constrained_forward_dynamics",
+                "constraint_correction",
+                "constraint_impulse",
+                batches=False,
             )
 
     @property

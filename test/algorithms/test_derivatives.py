@@ -116,11 +116,11 @@ def test_hybrid_derivatives_are_finite_differences(model: Model, share: float) -
 
 
 @needs_pinocchio
-@pytest.mark.parametrize("name", ["ur5_robot", "panda"])
+@pytest.mark.parametrize("name", table(["ur5_robot", "panda"], ["ur5_robot"]))
 def test_compiled_derivatives_equal_the_reference(name: str) -> None:
     rng = np.random.default_rng(7)
     model = load_robot(name)
-    compiled, reference = rbd.Robot(model), rbd.Robot(model, backend="reference")
+    compiled, reference = rbd.Robot(model, backend="llvm"), rbd.Robot(model, backend="reference")
     states = [random_state(model, rng) for _ in range(11)]
     q, v, a = map(np.stack, zip(*states))
     prescribed = rng.random((11, model.nv)) < 0.5

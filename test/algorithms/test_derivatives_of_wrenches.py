@@ -19,6 +19,7 @@ from helpers.models.robots import (
     random_tree,
     sampled,
 )
+from helpers.wide import wide
 
 import rbd_dynamics as rbd
 from rbd_dynamics.analysis import operational_space
@@ -183,9 +184,10 @@ def test_second_derivatives_of_a_pendulum_in_closed_form() -> None:
     assert not by_v.any() and not by_a.any()
 
 
+@wide  # kernels/test_backends.py has each of them, of smaller robots
 def test_batches_and_backends_agree() -> None:
     model = load_robot("panda")
-    compiled, reference = rbd.Robot(model), rbd.Robot(model, backend="reference")
+    compiled, reference = rbd.Robot(model, backend="llvm"), rbd.Robot(model, backend="reference")
     rng = np.random.default_rng(4)
     q, v, a = (np.stack(x) for x in zip(*(random_state(model, rng) for _ in range(5))))
     direction = (np.ones(model.nv), v, a)

@@ -10,7 +10,7 @@ import pytest
 from helpers.checks.oracles import assert_close, derivative
 from helpers.models.built import EVERY_KIND, name_of, robot_of, some_trees
 from helpers.models.robots import ROBOTS, SINGULAR, load_robot, needs_pinocchio, random_state, random_tree, sampled
-from helpers.wide import table
+from helpers.wide import table, wide
 
 import rbd_dynamics as rbd
 from rbd_dynamics.compiler.program import trace
@@ -52,7 +52,7 @@ def test_products_with_the_factor_of_trees(model: Model) -> None:
     check_products(model)
 
 
-@pytest.mark.parametrize("model", [TREES[4], robot_of(EVERY_KIND[:3])], ids=name_of)
+@pytest.mark.parametrize("model", [pytest.param(TREES[4], marks=wide), robot_of(EVERY_KIND[:3])], ids=name_of)
 def test_backends_and_batches_agree(model: Model) -> None:
     rng = np.random.default_rng(2)
     states = [random_state(model, rng) for _ in range(5)]

@@ -177,7 +177,7 @@ def test_hybrid_on_random_trees(seed):
 
 
 def test_hybrid_is_forward_with_nothing_and_inverse_with_everything_prescribed():
-    case = Case(rbd.Robot(load_robot("panda")), spread(load_robot("panda")))
+    case = Case(rbd.Robot(load_robot("panda"), backend="reference"), spread(load_robot("panda")))
     robot, every = case.robot, np.ones(case.robot.model.nv, bool)
     forward = robot.constrained_forward_dynamics(case.q, case.v, case.tau, case.of)
     hybrid = robot.constrained_hybrid_dynamics(case.q, case.v, case.a, case.tau, ~every, case.of)
@@ -197,7 +197,7 @@ def test_hybrid_is_forward_with_nothing_and_inverse_with_everything_prescribed()
 @pytest.fixture(scope="module")
 def closed():
     """A Panda whose hand is held in five directions, in a motion that this allows."""
-    robot = rbd.Robot(load_robot("panda"))
+    robot = rbd.Robot(load_robot("panda"), backend="reference")
     case = Case(robot, [FrameConstraint("held", "panda_hand", directions=(*POINT, "rx", "ry"))], 3)
     case.a = robot.constrained_forward_dynamics(case.q, case.v, case.tau, case.of).a
     case.needed = case.M @ case.a + case.b
@@ -307,7 +307,9 @@ def test_projections_and_both_subspaces(seed):
 
 def test_gauss_principle():
     """Of all accelerations that the constraints allow the true one is nearest to the free one, in the metric of M."""
-    case = Case(rbd.Robot(load_robot("ur5_robot", "floating")), spread(load_robot("ur5_robot", "floating")))
+    case = Case(
+        rbd.Robot(load_robot("ur5_robot", "floating"), backend="reference"), spread(load_robot("ur5_robot", "floating"))
+    )
     found = case.robot.constrained_forward_dynamics(case.q, case.v, case.tau, case.of).a
     free = case.robot.forward_dynamics(case.q, case.v, case.tau)
 
@@ -338,7 +340,7 @@ def test_redundant_rows_change_nothing_but_share_the_force(backend):
 
 
 def test_rows_without_effect_are_dropped():
-    robot = rbd.Robot(load_robot("ur5_robot"))
+    robot = rbd.Robot(load_robot("ur5_robot"), backend="reference")
     rows = [PfaffianRows("none", lambda q: [[0.0] * 6]), FrameConstraint("p", "tool0", directions=POINT)]
     case = Case(robot, rows)
     found = robot.constrained_forward_dynamics(case.q, case.v, case.tau, case.of)
@@ -348,7 +350,7 @@ def test_rows_without_effect_are_dropped():
 
 
 def test_contradiction_is_in_the_residual_of_the_later_row():
-    robot = rbd.Robot(load_robot("ur5_robot"))
+    robot = rbd.Robot(load_robot("ur5_robot"), backend="reference")
     name = robot.model.joint_names[2]
     case = Case(robot, [JointCoupling("one", {name: 1.0}), JointCoupling("two", {name: 1.0})])
     target = np.array([0.0, 1.0])
@@ -360,7 +362,7 @@ def test_contradiction_is_in_the_residual_of_the_later_row():
 
 @pytest.mark.parametrize(("angle", "rank"), [(1e-2, 2), (1e-5, 2), (1e-9, 1)])
 def test_nearly_parallel_rows_around_the_threshold(angle, rank):
-    robot = rbd.Robot(load_robot("ur5_robot"))
+    robot = rbd.Robot(load_robot("ur5_robot"), backend="reference")
     rows = [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1.0, angle, 0.0, 0.0, 0.0, 0.0]]
     case = Case(robot, [PfaffianRows("near", lambda q: rows, labels=("a", "b"))])
     found = robot.constrained_forward_dynamics(case.q, case.v, case.tau, case.of)
@@ -396,7 +398,7 @@ def test_any_rank_gives_the_minimum_norm_multipliers(seed, rows, rank):
 
 def test_stabilization_pulls_back():
     """hddot = -2 alpha hdot - alpha^2 h."""
-    robot, alpha = rbd.Robot(load_robot("ur5_robot")), 5.0
+    robot, alpha = rbd.Robot(load_robot("ur5_robot"), backend="reference"), 5.0
     rows = [FrameConstraint("p", "tool0", directions=POINT)]
     case = Case(robot, rows)
     of = ConstraintSet(robot.model, rows, stabilization=alpha)
@@ -407,20 +409,20 @@ def test_stabilization_pulls_back():
 
 def test_wrenches_payload_and_friction_count():
     model = load_robot("panda")
-    case = Case(rbd.Robot(model), spread(model))
+    case = Case(rbd.Robot(model, backend="reference"), spread(model))
     wrench = np.arange(6.0)
     J = case.robot.jacobian(case.q, "panda_hand")
     with_wrench = case.robot.constrained_forward_dynamics(
         case.q, case.v, case.tau, case.of, f_ext={"panda_hand": wrench}
     )
     close(with_wrench.a, case.kkt(case.tau + J.T @ wrench)[0])
-    loaded = rbd.Robot(model)
+    loaded = rbd.Robot(model, backend="reference")
     loaded.set_payload("panda_hand", 3.0, com=(0.0, 0.0, 0.1))
     close(
         loaded.constrained_forward_dynamics(case.q, case.v, case.tau, case.of).a,
         Case(loaded, spread(model)).kkt()[0],
     )
-    rough = rbd.Robot(model, friction=True)
+    rough = rbd.Robot(model, friction=True, backend="reference")
     close(
         rough.constrained_forward_dynamics(case.q, case.v, case.tau, case.of).a,
         case.kkt(case.tau - rough.friction_torque(case.v))[0],
@@ -428,7 +430,7 @@ def test_wrenches_payload_and_friction_count():
 
 
 def test_impulse_at_contact():
-    robot = rbd.Robot(load_robot("solo12", "floating"))
+    robot = rbd.Robot(load_robot("solo12", "floating"), backend="reference")
     case = Case(robot, [FrameConstraint("foot", robot.model.bodies[3].name, directions=POINT)])
     for restitution in (0.0, 0.4, 1.0):
         after, impulses, rank = robot.constraint_impulse(case.q, case.v, case.of, restitution=restitution)
@@ -445,7 +447,7 @@ def test_impulse_at_contact():
 
 
 def test_configurations_are_projected_on_the_constraint():
-    robot = rbd.Robot(load_robot("ur5_robot", "floating"))
+    robot = rbd.Robot(load_robot("ur5_robot", "floating"), backend="reference")
     q = robot.model.random(1)
     target = robot.pose(q, "tool0") @ exp_se3([0.3, -0.2, 0.1, 0.05, 0.1, -0.1])
     of = ConstraintSet(robot.model, [FrameConstraint("c", "tool0", reference_placement=pose_of(target))])
@@ -453,11 +455,14 @@ def test_configurations_are_projected_on_the_constraint():
     close(robot.pose(found, "tool0"), target, 1e-11)
     far = ConstraintSet(load_robot("ur5_robot"), [SurfaceConstraint("far", "tool0", surface=Sphere(50.0))])
     with pytest.raises(ArithmeticError, match="far.normal"):
-        rbd.Robot(load_robot("ur5_robot")).project_configuration(np.zeros(6), far)
+        rbd.Robot(load_robot("ur5_robot"), backend="reference").project_configuration(np.zeros(6), far)
 
 
 def test_wrenches_of_constraints_do_the_work_of_the_multipliers():
-    case = Case(rbd.Robot(load_robot("panda")), [RollingBall("b", "panda_hand", surface=Sphere(0.4), radius=0.1)])
+    case = Case(
+        rbd.Robot(load_robot("panda"), backend="reference"),
+        [RollingBall("b", "panda_hand", surface=Sphere(0.4), radius=0.1)],
+    )
     multipliers = np.array([3.0, -1.0, 2.0])
     wrench = case.robot.constraint_wrenches(case.q, case.of, multipliers)["b"]
     close(case.robot.jacobian(case.q, "panda_hand").T @ wrench, case.A.T @ multipliers, 1e-11)
@@ -467,14 +472,14 @@ def test_wrenches_of_constraints_do_the_work_of_the_multipliers():
 
 def test_target_is_the_acceleration_of_what_moves():
     """A plane that rises as 0.5 t^2: the tool's height follows it."""
-    robot = rbd.Robot(load_robot("ur5_robot"))
+    robot = rbd.Robot(load_robot("ur5_robot"), backend="reference")
     case = Case(robot, [SurfaceConstraint("plane", "tool0")])
     found = robot.constrained_forward_dynamics(case.q, case.v, case.tau, case.of, target=[1.0])
     np.testing.assert_allclose(case.A @ found.a + case.Adot_v, [1.0], rtol=1e-9)
 
 
 def test_batches_outputs_and_copies():
-    robot = rbd.Robot(load_robot("panda"))
+    robot = rbd.Robot(load_robot("panda"), backend="reference")
     rng = np.random.default_rng(0)
     q = np.stack([robot.model.random(rng) for _ in range(7)])
     v, tau = rng.normal(size=(2, 7, robot.model.nv))
@@ -490,7 +495,7 @@ def test_batches_outputs_and_copies():
 
 
 def test_a_list_of_constraints_will_do():
-    case = Case(rbd.Robot(load_robot("ur5_robot")), spread(load_robot("ur5_robot")))
+    case = Case(rbd.Robot(load_robot("ur5_robot"), backend="reference"), spread(load_robot("ur5_robot")))
     found = case.robot.constrained_forward_dynamics(case.q, case.v, case.tau, spread(case.robot.model))
     close(found.a, case.kkt()[0])
     with pytest.raises(TypeError, match="constraints must be"):
@@ -498,7 +503,7 @@ def test_a_list_of_constraints_will_do():
 
 
 def test_numbers_that_are_not_finite_are_named():
-    case = Case(rbd.Robot(load_robot("ur5_robot")), spread(load_robot("ur5_robot")))
+    case = Case(rbd.Robot(load_robot("ur5_robot"), backend="reference"), spread(load_robot("ur5_robot")))
     bad = case.tau.copy()
     bad[2] = np.nan
     with pytest.raises(ValueError, match="tau of joint 'elbow_joint' is nan"):
@@ -509,7 +514,7 @@ def test_numbers_that_are_not_finite_are_named():
 
 def test_functions_of_ones_own_act_as_constraints():
     """A joint that follows the sine of another, as no gear in a URDF does."""
-    robot = rbd.Robot(load_robot("ur5_robot"))
+    robot = rbd.Robot(load_robot("ur5_robot"), backend="reference")
     from rbd_dynamics.spatial.scalar import sin
 
     case = Case(robot, [HolonomicRows("cam", lambda q: [q[2] - 0.5 * sin(q[1])])])

@@ -174,7 +174,7 @@ GIVEN = {
             "ros2 run .*hybrid": cell("/effort_controller/commands"),
             "hand_over": receiving("hybrid_controller"),
         },
-        {"hand_over": "success: true"},
+        {"hand_over": "success: true"}, wide=True,
     ),
     "excitation.md": Given(
         robots(robot="ur5_robot"), {"^rbd_dynamics play": followed}, {"^rbd_dynamics play": "at its end"}, wide=True
@@ -183,7 +183,7 @@ GIVEN = {
         robots(robot="ur5_robot"), expected={"cmake": "100% tests passed", r"^g\+\+": "right"}, wide=True
     ),
     "first_torques.md": Given(
-        robots(my_robot="arm"), {"my_robot.yaml": franka}, {"^rbd_dynamics play": "at its end"}
+        robots(my_robot="arm"), {"my_robot.yaml": franka}, {"^rbd_dynamics play": "at its end"}, wide=True
     ),
     "hybrid_control.md": Given(
         pressing,
@@ -216,6 +216,7 @@ GIVEN = {
             "hybrid_controller.launch": managed,
         },
         {"switch": "effort_controller"},
+        wide=True,
         needs_controller_manager=True,
     ),
     "stability.md": Given(tests_of_a_user, expected={"pytest": "1 passed"}),

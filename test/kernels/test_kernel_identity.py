@@ -523,3 +523,24 @@ def test_a_kernel_of_the_package_can_be_known_without_tracing():
         whole = f"{name}:{frame}" if entry.of == "frame" else name
         signature, function = specialise(model, whole, friction=True, constraints=constraints)
         assert note_of(name, signature, function, rows=True) is not None, name
+
+
+def test_code_for_batches_is_made_where_it_is_wanted(tmp_path, monkeypatch):
+    """A control loop has one sample at a time, and starts in half the time without it."""
+    from rbd_dynamics.constraints import ConstraintSet, SurfaceConstraint
+    from rbd_dynamics.control.contact.momentum_observer import MomentumObserver
+
+    def made():
+        return sorted(file.name.partition("-")[0] for file in tmp_path.rglob("*.many*.o"))
+
+    needs("llvm")
+    monkeypatch.setenv("RBD_DYNAMICS_CACHE_DIR", str(tmp_path))
+    robot = Robot(load_urdf(ARM), backend="llvm")
+    held = ConstraintSet(robot.model, [SurfaceConstraint("table", robot.model.frame_names[-1])])
+    MomentumObserver(robot)
+    robot.compile("bias", batches=False)
+    robot.compile_constrained(held, "constraint_rows", batches=False)
+    assert len(list(tmp_path.rglob("*.o"))) == 3 and not made()
+    robot.compile("bias")
+    robot.compile_constrained(held, "constraint_rows")
+    assert made() == ["bias.many", "constraint_rows.many"]

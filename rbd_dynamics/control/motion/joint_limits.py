@@ -35,7 +35,7 @@ class JointMotionLimits:
         self._chosen = [robot.model.joint(name) for name in joints]
         self._index = single_freedom_indices(robot, joints)
         self._effort = np.array([joint.limits.effort for joint in robot.model.joints if joint.mimic is None])
-        robot.compile("mass_matrix")
+        robot.compile("mass_matrix", batches=False)
         self.given = MotionLimits.of(names)  # without what the motors can do
         self.tune()
 

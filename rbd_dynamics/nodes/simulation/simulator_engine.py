@@ -70,7 +70,7 @@ def build_engine(model: Model, params: SimulatorParameters, progress: Progress) 
         x, y, z = params.payload_com
         loads.append((prefix.inside(params.payload_frame), (params.payload_mass, (x, y, z), None)))
     for robot, kernels in simulation.robots:
-        robot.compile(*kernels, progress=progress)
+        robot.compile(*kernels, progress=progress, batches=False)
         for frame, load in loads:
             attach(robot, frame, load)
     simulation.compile_constraints()

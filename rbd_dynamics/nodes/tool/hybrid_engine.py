@@ -111,9 +111,9 @@ def build_engine(model: Model, params: HybridControllerParameters, progress: Pro
         FixedFrames(model, sensor_frame),
     )
     _tune(engine, params)
-    robot.compile("inverse_dynamics", "mass_matrix")
-    robot.compile_constrained(constraints, "constraint_rows")
-    robot.compile_constrained(task, "constraint_rows")
+    robot.compile("inverse_dynamics", "mass_matrix", batches=False)
+    robot.compile_constrained(constraints, "constraint_rows", batches=False)
+    robot.compile_constrained(task, "constraint_rows", batches=False)
     robot.pose(reader.q, sensor_frame)
     for frame in {sensor_frame, prefix.inside(params.tool_frame)} if normal is not None else ():
         robot.pose(reader.q, frame), robot.jacobian(reader.q, frame)

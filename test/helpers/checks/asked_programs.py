@@ -21,8 +21,8 @@ def asked_program(folder: Path, main: Path) -> Answers:
     name, include = folder.name, ("-I", folder / "include")
     kernels, program = folder / f"{name}.o", folder / main.stem
     if not kernels.exists():
-        output_of("gcc", *STRICT, "-O2", *include, "-c", folder / "src" / f"{name}.c", "-o", kernels)
-    strict = ("-std=c++17", "-Wall", "-Wextra", "-Werror", "-O2", "-pthread")
+        output_of("gcc", *STRICT, "-O1", *include, "-c", folder / "src" / f"{name}.c", "-o", kernels)
+    strict = ("-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", "-pthread")
     output_of("g++", *strict, *include, main, kernels, "-o", program)
 
     def answers(*lines: Sequence[Any]) -> list[list[str]]:

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from helpers.models.robots import ROBOTS, SAMPLE, SINGULAR, Base, State, load_robot, random_state, random_tree
-from helpers.wide import wide
+from helpers.wide import table, wide
 from rbd_dynamics import Model, Robot
 
 Array = NDArray[np.float64]
@@ -25,8 +25,8 @@ def _cases(*, every: bool) -> list[Any]:
     """Every real robot in every backend but machine code, which takes long to compile and is for a chosen dozen.
 
     Not wide are: the algorithm as it is written for the sample, and where `every` for all other robots with one of the
-    bases; what is traced from it for some of the sample, with a base that stands still for one half of them and floats
-    for the other, where `every` as machine code of each and as Python of most, else as one of both.
+    bases; where `every` also machine code for some of the sample, with a base that stands still for one half of them
+    and floats for the other. What is traced is the algorithm, as `kernels/test_backends.py` shows of every kernel.
     """
     found = []
     for number, name in enumerate(ROBOTS):
@@ -34,8 +34,7 @@ def _cases(*, every: bool) -> list[Any]:
             for backend in BACKENDS if name in SAMPLE else BACKENDS[:2]:
                 if name in TRACED and backend != "reference":
                     k = TRACED.index(name)
-                    chosen = backend == ("python", "llvm")[k // 2 % 2] or (every and backend == "llvm")
-                    narrow = chosen and base == ("fixed", "floating")[k % 2]
+                    narrow = every and backend == "llvm" and base == ("fixed", "floating")[k % 2]
                 elif name in SAMPLE:
                     narrow = backend == "reference"
                 else:
@@ -59,7 +58,8 @@ sample_of_regular_robots = _over(_cases(every=False), True)
 #: relative error against Pinocchio's model of the same file: quarter turns that a file writes with eleven decimals
 #: are exact for us (they move by up to 1e-11 rad) and are not for Pinocchio
 SAME_FILE = 5e-10
-every_backend = pytest.mark.parametrize("backend", BACKENDS)
+#: machine code and generated Python do what the algorithm does: `kernels/test_backends.py`
+every_backend = pytest.mark.parametrize("backend", table(BACKENDS, ["reference"]))
 
 
 def real_robot(name: str, base: Base, backend: Any) -> Robot:
