@@ -77,6 +77,10 @@ class Plausibility:
         """Middle of the position limits, (joints,)."""
         return self._middle
 
+    def has_zero(self, joint: int) -> bool:
+        """Whether zero is within the limits of a joint (by its index)."""
+        return abs(float(self._middle[joint])) <= float(self._farthest[joint]) / 3.0
+
     def reachable(self, joint: int, before: float, position: float, elapsed: float) -> bool:
         """Whether a joint (by its index) can get from one position to another in `elapsed` s."""
         if not self._factor:

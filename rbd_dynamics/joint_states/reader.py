@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.joint_states.confirmation import LONGEST_ROW, VOUCHED, Confirmation
 from rbd_dynamics.joint_states.fast_states import FastStates
 from rbd_dynamics.joint_states.plausibility import Plausibility
+from rbd_dynamics.joint_states.zeros import ZerosOfAnother
 
 Array = NDArray[np.float64]
 MissingVelocity = Literal["differentiate", "refuse"]
@@ -39,6 +40,9 @@ class JointStateReader:
         plausibility: what can have been measured, of `names`; None: anything finite. May be replaced.
         longest_age: by how much (s) a required joint's measurement may be older than the message that completes the
             state; 0: any. May be replaced.
+
+    Attributes:
+        zeros: tells states that a publisher makes up which measures nothing.
     """
 
     def __init__(
@@ -55,7 +59,7 @@ class JointStateReader:
         self.implausible = self.doubted = False
         self.fast: tuple[Array, Array] | None = None
         self._row: FastStates | None = None
-        self._confirmation = Confirmation(names)
+        self._confirmation, self.zeros = Confirmation(names), ZerosOfAnother(names)
         self.names = tuple(names)
         self.q = np.zeros(len(names)) if initial is None else np.array(initial, dtype=float)
         self.v = np.zeros(len(names))
@@ -91,7 +95,7 @@ class JointStateReader:
         self.implausible, self.doubted, self.fast = False, False, None
         whole = self._read(names, position, velocity, stamp)
         if whole:
-            self._row = None
+            self._row, self.zeros.measured = None, True
         elif self.implausible and self.plausibility is not None:
             self._row = self._row or FastStates(self.plausibility.turning, self.plausibility.bounds[0])
             q, v = self.arranged(position), self.arranged(velocity)
@@ -166,13 +170,15 @@ class JointStateReader:
         if allowed is None or not allowed.factor:
             return True
         before, elapsed = self.q.tolist(), [1e-9 * (stamp - self.stamp)] * len(q)  # all are of the last state
-        found = dict[int, float]()
+        found, last = dict[int, float](), dict[int, float]()
         if self._first or abs(elapsed[0]) > VOUCHED:
             if self._first:
                 elapsed = [1e-9 * (stamp - int(self._times[k])) for k in where]
             for k, position, time in zip(where, q, elapsed):
                 near = allowed.reachable(k, before[k], position, min(abs(time), VOUCHED))
                 if not self.seen[k] or not near and abs(time) > VOUCHED:
+                    if self.seen[k]:
+                        last[k] = before[k]
                     found[k] = before[k] = position
         problem = allowed.problem(q, v, [before[k] for k in where], elapsed, where)
         if problem:
@@ -181,6 +187,9 @@ class JointStateReader:
         if not found:
             self._confirmation.clear(where)
             return True
+        if self._brings_required and (problem := self.zeros.problem(q, v, where, last, allowed)):
+            self.problem = problem
+            return False
         problem = self._confirmation.lacking(found, stamp, allowed)
         if problem:
             self.problem, self.doubted = problem, True

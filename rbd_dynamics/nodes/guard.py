@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,8 +29,9 @@ from rbd_dynamics.nodes.managed.acceptance import Acceptance
 from rbd_dynamics.nodes.managed.description_text import Prefix, Progress
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
-from rbd_dynamics.nodes.managed.messages import COMMANDS, SECOND, plausibility_of, several_publish, staleness
+from rbd_dynamics.nodes.managed.messages import COMMANDS, SECOND, plausibility_of, staleness
 from rbd_dynamics.nodes.managed.payload import PayloadService
+from rbd_dynamics.nodes.managed.state_publishers import StatePublishers
 from rbd_dynamics.nodes.process.run import run
 from rbd_dynamics.nodes.wire.raw_joint_state import RawJointStates
 from rbd_dynamics.robot import Robot
@@ -77,7 +77,8 @@ class GuardNode(ManagedNode[GuardParameters, GuardEngine]):
         self.payload: PayloadService[GuardEngine] = PayloadService(self, lambda engine: [engine.robot])
         self.acceptance = Acceptance(self)
         self.commanders = Commanders(self, COMMANDED, lambda: self.payload.payloads.loads, self._keep_out)
-        self.parts += [self.silence, self.clock, self.acceptance, self.payload, self.commanders]
+        self.publishers = StatePublishers(self)
+        self.parts += [self.silence, self.clock, self.acceptance, self.payload, self.commanders, self.publishers]
         self._raw_states, self._heartbeat, self._watchdog = RawJointStates(), Heartbeat(), Watchdog()
         self._state_time = 0.0  # monotonic, of the last good one
         self._gate = CommandGate()
@@ -109,7 +110,7 @@ class GuardNode(ManagedNode[GuardParameters, GuardEngine]):
         if old is not None and old.reader.names == engine.reader.names:
             old.reader.plausibility, engine.reader = engine.reader.plausibility, old.reader
             self._check_step(old, engine)
-        engine.reader.several_publishers = partial(several_publish, self, "joint_states")
+        self.publishers.watch(engine.reader)
         self.payload.move_to(engine)
         engine.tune(self.params)  # they may have changed meanwhile
         self._gate.options = self.params.gate_options

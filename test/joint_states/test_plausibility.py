@@ -222,3 +222,39 @@ def test_what_a_joint_can_do_is_never_refused(speeds, factor, ms):
         step = float(np.clip(speed * 1e-3 * ms, -1.0 - q, 2.0 - q))
         q, time = q + step, time + ms
         assert read(r, [q, 0, 0], [speed, 0, 0], time), r.problem
+
+
+@pytest.mark.parametrize("rates", [[0.0] * 3, []])
+def test_zeros_are_not_believed_of_a_robot_that_was_elsewhere_while_others_published(rates):
+    """A joint_state_publisher's, once the robot's driver is dead: however long they come, and come alone."""
+    r, robot, known = reader(), [1.9, -2.0, 20.0], "/driver, /joint_state_publisher"
+    r.zeros.publishers = lambda: known
+    assert found(r, [0.0] * 3, [0] * 3, 1000)  # where it begins
+    assert found(r, robot, [0, 0, 0], 4000)
+    for k in range(50):
+        assert not read(r, [0.0] * 3, rates, 5000 + 100 * k)
+        assert not r.implausible and not r.doubted
+    assert "all joints exactly at zero, and at rest, where 'b' was last at -2: made up; /driver," in r.problem
+    assert read(r, robot, [0, 0, 0], 11000)  # the driver again, where it was left
+    away = [-0.9, -2.0, 20.0]
+    for k in range(AGREEING):  # or elsewhere, beside them
+        assert read(r, away, [0] * 3, 14000 + 2 * k) == (k == AGREEING - 1)
+        assert not read(r, [0.0] * 3, rates, 14001 + 2 * k)
+    for begin, q, v in ((20000, [0.0, 0.0, 1e-9], [0] * 3), (30000, [0.0] * 3, [0, 1e-9, 0])):  # these were measured
+        assert found(r, q, v, begin)
+        assert found(r, robot, [0, 0, 0], begin + 5000)
+    known = ""  # nobody but the driver, as a simulation that begins again
+    assert found(r, [0.0] * 3, [0, 0, 0], 40000)
+
+
+def test_zeros_are_those_of_joints_that_may_be_there():
+    """A joint_state_publisher says the middle of the limits where these exclude zero."""
+    allowed = Plausibility(["a", "b", "c"], [(-3.1, -0.1, 2.0), LIMITS[0], LIMITS[2]], [False] * 3)
+    r = JointStateReader(NAMES, NAMES, plausibility=allowed)
+    r.zeros.publishers = lambda: "/driver, /joint_state_publisher"
+    assert found(r, [-2.0, 1.9, 5000.0], [0] * 3, 1000)
+    for k in range(20):
+        assert not read(r, [-1.6, 0.0, 0.0], [], 4000 + 100 * k)
+    assert "made up" in r.problem
+    r.zeros.measured = False  # somebody has looked at the robot, and has activated the node
+    assert found(r, [-1.6, 0.0, 0.0], [0] * 3, 9000)

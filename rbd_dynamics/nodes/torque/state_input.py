@@ -12,8 +12,9 @@ from rbd_dynamics.joint_states.reader import JointStateReader
 from rbd_dynamics.nodes.commanding.heartbeat import PERIOD, Heartbeat
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
-from rbd_dynamics.nodes.managed.messages import SECOND, publishers_of, staleness
+from rbd_dynamics.nodes.managed.messages import SECOND, staleness
 from rbd_dynamics.nodes.managed.part import Part
+from rbd_dynamics.nodes.managed.state_publishers import StatePublishers
 from rbd_dynamics.nodes.wire.raw_joint_state import RawJointStates
 
 LOOKED_BACK, CONTRADICTING = 100, 20  # states: of the last so many, so many that cannot be beside the others
@@ -31,12 +32,13 @@ class StateInput(Part):
     Attributes:
         refusal: the last: monotonic time, reason.
         heartbeat: of this process.
+        publishers: of the states; a part of its own.
     """
 
     def __init__(self, node: ManagedNode[Any, Any], end: Callable[[str], None]) -> None:
         self._node, self._end = node, end
         self.refusal = (0.0, "")
-        self.heartbeat = Heartbeat()
+        self.heartbeat, self.publishers = Heartbeat(), StatePublishers(node)
         self._raw = RawJointStates()
         self._implausible = 0  # states in a row
         self._recent: deque[bool] = deque(maxlen=LOOKED_BACK)  # which states were implausible
@@ -95,7 +97,7 @@ class StateInput(Part):
             return
         if self._implausible == node.params.most_refused:
             self._end_control(f"{self._implausible} implausible joint states in a row; {problem}")
-        elif self._recent.count(True) >= CONTRADICTING and node.params.most_refused and (two := self._publishers()):
+        elif self._recent.count(True) >= CONTRADICTING and node.params.most_refused and (two := self.publishers.now):
             self._end_control(f"joint states of several publishers contradict each other: {two}; {problem}")
 
     def _end_control(self, reason: str) -> None:
@@ -104,11 +106,6 @@ class StateInput(Part):
         self._node.get_logger().fatal(f"{self._ended}; no torques until the node is activated again")
         self._end(self._ended)
 
-    def _publishers(self) -> str:
-        """Which nodes publish joint states, where there are several publishers; else nothing."""
-        names = publishers_of(self._node, "joint_states")
-        return ", ".join(names) if len(names) > 1 else ""
-
     def answered(self, now: int) -> None:
         self._implausible = 0
         self._recent.append(False)
@@ -116,6 +113,8 @@ class StateInput(Part):
     def report(self, status: Status) -> None:
         if self._ended and not self._node.active:
             status.error(self._ended)
+        if self._node.active and any(self._recent.copy()) and (several := self.publishers.now):
+            status.warn(f"joint states contradict each other, which come from {several}")
         engine = self._node.engine
         if engine is not None and engine.reader.differentiated:
             joints = ", ".join(engine.reader.differentiated)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -27,7 +26,7 @@ from rbd_dynamics.nodes.managed.acceptance import Acceptance
 from rbd_dynamics.nodes.managed.description_text import BuildError
 from rbd_dynamics.nodes.managed.engines import T
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
-from rbd_dynamics.nodes.managed.messages import SECOND, plausibility_of, several_publish
+from rbd_dynamics.nodes.managed.messages import SECOND, plausibility_of
 from rbd_dynamics.nodes.managed.payload import PayloadService, check_holding
 from rbd_dynamics.nodes.torque.alone import Alone
 from rbd_dynamics.nodes.torque.effort_output import EffortOutput
@@ -85,6 +84,7 @@ class TorqueNode(ManagedNode[P, T]):
             self.silence,
             self.clock,
             self.states,
+            self.states.publishers,
             self.watching,
             self.motions,
             self.controller,
@@ -344,7 +344,7 @@ class TorqueNode(ManagedNode[P, T]):
             engine.model.joints, engine.reader.names, self.params.plausible_velocity
         )
         engine.reader.longest_age = self.params.state_timeout
-        engine.reader.several_publishers = partial(several_publish, self, "joint_states")
+        self.states.publishers.watch(engine.reader)
         self.motions.abandon()
         for problem in dropped.values():
             self.get_logger().warning(problem)

@@ -195,3 +195,52 @@ def test_two_publishers_that_contradict_each_other_end_the_control_and_are_named
         time.sleep(0.002)
     assert "joint states of several publishers contradict each other: /" in talk.node.log
     talk.diagnosed("the control has ended: joint states of several publishers")
+
+
+def test_zeros_that_come_alone_once_the_driver_is_dead_are_no_robot(talk, robot):
+    """A joint_state_publisher's, farther apart from the last state than any joint needs to get to zero."""
+    import rclpy
+    from rclpy.qos import qos_profile_sensor_data
+    from sensor_msgs.msg import JointState
+
+    there = np.array([1.5, -0.7, 0.15])
+    talk.ask(there, REST)
+    node = rclpy.create_node("joint_state_publisher", context=talk.ros.context)
+    zeros = node.create_publisher(JointState, "joint_states", qos_profile_sensor_data)
+    try:
+        wait_until(zeros.get_subscription_count, "a subscriber of zeros")
+
+        def beside():  # too few in a hundred to end the control
+            zeros.publish(talk.message(REST, ()))
+            for _ in range(9):
+                talk.ask(there, REST)
+            return talk.was_diagnosed("contradict each other, which come from /joint_state_publisher, /tester")
+
+        wait_until(beside, "both publishers in the diagnostics")
+        np.testing.assert_allclose(talk.ask(there, REST), robot.gravity(there), atol=1e-9)
+        talk.ros.destroy(lambda: talk.ros.node.destroy_publisher(talk.states))
+        count = len(talk.efforts)
+
+        def alone():
+            talk.now += 100_000_000
+            zeros.publish(talk.message(REST, ()))
+            time.sleep(0.01)
+            return talk.was_diagnosed("all joints exactly at zero, and at rest, where 'shoulder' was last at 1.5")
+
+        wait_until(alone, "a refusal of zeros")
+        for _ in range(20):
+            alone()
+        assert len(talk.efforts) == count and "the control has ended" not in talk.node.log
+
+        from lifecycle_msgs.srv import ChangeState
+
+        change = talk.ros.client(ChangeState, f"{talk.node.name}/change_state")
+        for number in (4, 3):  # deactivate, activate: somebody has looked at the robot
+            request = ChangeState.Request()
+            request.transition.id = number
+            assert change(request).success
+        wait_until(lambda: alone() is None or len(talk.efforts) > count, "an answer to zeros")
+        np.testing.assert_allclose(talk.efforts[-1].effort, robot.gravity(REST), atol=1e-9)
+    finally:
+        talk.ros.destroy(lambda: node.destroy_publisher(zeros))
+        node.destroy_node()
