@@ -77,8 +77,8 @@ class GuardNode(ManagedNode[GuardParameters, GuardEngine]):
         self.payload: PayloadService[GuardEngine] = PayloadService(self, lambda engine: [engine.robot])
         self.acceptance = Acceptance(self)
         self.commanders = Commanders(self, COMMANDED, lambda: self.payload.payloads.loads, self._keep_out)
-        self.publishers = StatePublishers(self)
-        self.parts += [self.silence, self.clock, self.acceptance, self.payload, self.commanders, self.publishers]
+        self.state_publishers = StatePublishers(self)
+        self.parts += [self.silence, self.clock, self.acceptance, self.payload, self.commanders, self.state_publishers]
         self._raw_states, self._heartbeat, self._watchdog = RawJointStates(), Heartbeat(), Watchdog()
         self._state_time = 0.0  # monotonic, of the last good one
         self._gate = CommandGate()
@@ -110,7 +110,7 @@ class GuardNode(ManagedNode[GuardParameters, GuardEngine]):
         if old is not None and old.reader.names == engine.reader.names:
             old.reader.plausibility, engine.reader = engine.reader.plausibility, old.reader
             self._check_step(old, engine)
-        self.publishers.watch(engine.reader)
+        self.state_publishers.watch(engine.reader)
         self.payload.move_to(engine)
         engine.tune(self.params)  # they may have changed meanwhile
         self._gate.options = self.params.gate_options

@@ -43,12 +43,15 @@ class StatePublishers(Part):
         return ", ".join(sorted(self._known)) if len(self._known) > 1 else ""
 
     def open(self) -> None:
-        self._node.entities.every(LOOK, self._look)
+        self._node.entities.every(LOOK, self._note)
 
     def activated(self) -> None:
         self._known = frozenset()
         if self._reader is not None:  # whoever activates has looked at the robot
             self._reader.zeros.measured = False
+
+    def _note(self) -> None:
+        self._look()
 
     def _look(self) -> list[str]:
         names = publishers_of(self._node, TOPIC)
