@@ -212,7 +212,7 @@ def test_the_signature_is_a_part_of_the_key(folder):
         signature = Signature((Argument("x", (size,)),), (Argument("y", (size,)),))
         kernel = robot.custom_kernel("double", signature, lambda x: [[2 * value for value in x]])
         np.testing.assert_array_equal(kernel([np.arange(1.0, size + 1)], None), 2 * np.arange(1.0, size + 1))
-    assert len(entries(folder)) == 6  # with those for batches
+    assert len(entries(folder)) == 3
 
 
 def test_something_else_in_the_place_of_an_entry_does_no_harm(folder):
