@@ -130,7 +130,10 @@ _JOINTS = [
     Row("axis|axis2/use_parent_model_frame", use="converted", since="1.5", until="1.6", note="to `expressed_in`"),
     Row("axis|axis2/initial_position", use="aside", since="1.6", until="1.8", note="where a simulation starts"),
     Row("axis|axis2/limit", note="an `axis2` has those of `axis`: a difference is reported"),
-    Row("limit/lower|upper|effort|velocity", note="1e16 and more, and a negative effort or velocity, is none"),
+    Row(
+        "limit/lower|upper|effort|velocity",
+        note="1e16 and more, and a negative effort or velocity, mean that there is no limit",
+    ),
     Row("limit/stiffness", use="left out", since="1.4", neutral=("1e8",)),
     Row("limit/dissipation", use="left out", since="1.4", neutral=("1",)),
     Row("axis|axis2/dynamics"),

@@ -55,11 +55,6 @@ def publishers_of(node: Node, topic: str) -> list[str]:
     return sorted(f"{each.node_namespace.rstrip('/')}/{each.node_name}" for each in found)
 
 
-def several_publish(node: Node, topic: str) -> bool:
-    """Whether several nodes publish a topic."""
-    return len(set(publishers_of(node, topic))) > 1
-
-
 def queue_of(kind: type) -> QoSProfile:
     """The queue for the requests of a kind of service."""
     fields = kind.Request.get_fields_and_field_types().values()  # type: ignore[attr-defined]

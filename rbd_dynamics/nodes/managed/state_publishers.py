@@ -12,6 +12,7 @@ from rbd_dynamics.nodes.managed.part import Part
 
 TOPIC = "joint_states"
 LOOK = 0.5  # s, between two looks
+UNKNOWN = "_NODE_NAME_UNKNOWN_"  # rcl's, of a publisher whose node has not been discovered yet
 
 
 class StatePublishers(Part):
@@ -56,5 +57,5 @@ class StatePublishers(Part):
     def _look(self) -> list[str]:
         names = publishers_of(self._node, TOPIC)
         if self._node.active:
-            self._known |= frozenset(names)
+            self._known |= {name for name in names if UNKNOWN not in name}
         return names
