@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.stats
+import scipy.special
 from numpy.typing import ArrayLike
 
 
@@ -21,7 +21,7 @@ def deviation(sizes: ArrayLike, *, quantiles: Sequence[float] = (0.5,)) -> float
     The median says it whatever a few others are; a higher one too where tails are heavier than Gauss's.
     """
     found = np.quantile(np.asarray(sizes, dtype=float), quantiles)
-    return float(np.max(found / scipy.stats.norm.ppf(0.5 + 0.5 * np.asarray(quantiles))))
+    return float(np.max(found / scipy.special.ndtri(0.5 + 0.5 * np.asarray(quantiles))))
 
 
 def level_of(per_hour: float, rises: float, joints: int) -> float:
