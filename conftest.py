@@ -26,5 +26,4 @@ gc.disable()
 
 def pytest_collection_finish() -> None:
     gc.freeze()
-    gc.set_threshold(10_000)  # a look through all memory that is left comes after a million new objects
     gc.enable()
