@@ -79,7 +79,7 @@ class Plausibility:
 
     def has_zero(self, joint: int) -> bool:
         """Whether zero is within the limits of a joint (by its index)."""
-        return abs(float(self._middle[joint])) <= float(self._farthest[joint]) / 3.0
+        return abs(float(self._middle[joint])) <= float(self._farthest[joint]) / 3.0  # half of the range
 
     def reachable(self, joint: int, before: float, position: float, elapsed: float) -> bool:
         """Whether a joint (by its index) can get from one position to another in `elapsed` s."""

@@ -54,7 +54,7 @@ class ZerosOfAnother:
             return ""
         k, position = max(last.items(), key=lambda item: abs(item[1]))
         return (
-            f"joint state refused: all joints exactly at zero, and at rest, where {self._names[k]!r} was last at "
-            f"{position:.6g}: made up; {names} have published "
-            f"joint states. Zeros are believed once this node is activated again"
+            f"joint state refused: all joints are exactly at zero, and at rest, but {self._names[k]!r} was last at "
+            f"{position:.6g}: nobody has measured that; joint states have come from {names}. Zeros are believed once "
+            "this node is activated again"
         )

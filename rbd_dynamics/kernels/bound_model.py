@@ -175,7 +175,6 @@ class BoundModel:
     ) -> Evaluation:
         """A kernel of a function of one's own over generic scalars, made and cached like the robot's.
 
-
         `name` is for people: which kernel it is is decided by what the function computes. Where it needs inertias,
         make `inertia_input` an input: payloads then need no other kernel. `kernels.specialise.function_of` makes
         such a function of an algorithm. batches: with the code for batches, which else is made when it is first

@@ -234,7 +234,8 @@ def test_zeros_are_not_believed_of_a_robot_that_was_elsewhere_while_others_publi
     for k in range(50):
         assert not read(r, [0.0] * 3, rates, 5000 + 100 * k)
         assert not r.implausible and not r.doubted
-    assert "all joints exactly at zero, and at rest, where 'b' was last at -2: made up; /driver," in r.problem
+    assert "all joints are exactly at zero, and at rest, but 'b' was last at -2: nobody has measured that" in r.problem
+    assert "joint states have come from /driver, " in r.problem
     assert read(r, robot, [0, 0, 0], 11000)  # the driver again, where it was left
     away = [-0.9, -2.0, 20.0]
     for k in range(AGREEING):  # or elsewhere, beside them
@@ -255,6 +256,6 @@ def test_zeros_are_those_of_joints_that_may_be_there():
     assert found(r, [-2.0, 1.9, 5000.0], [0] * 3, 1000)
     for k in range(20):
         assert not read(r, [-1.6, 0.0, 0.0], [], 4000 + 100 * k)
-    assert "made up" in r.problem
+    assert "nobody has measured that" in r.problem
     r.zeros.measured = False  # somebody has looked at the robot, and has activated the node
     assert found(r, [-1.6, 0.0, 0.0], [0] * 3, 9000)

@@ -103,6 +103,23 @@ def test_it_goes_on_standing_by_where_the_other_has_stopped_before_the_next_stat
     assert not answer.success and "no other node is commanding" in answer.message
 
 
+def test_a_node_on_standby_says_whether_another_one_commands(clock):
+    from rbd_dynamics.nodes.managed.diagnostics import WARN, Status
+
+    def reported(hand_over):
+        hand_over.report(status := Status())
+        return status.level == WARN, status.values.get("standby")
+
+    hand_over, _ = beside()
+    assert reported(hand_over) == (True, "no other node commands")
+    hand_over._on_effort(effort([1.0, 2.0]))
+    assert reported(hand_over) == (False, "another node commands")
+    clock[0] += 1.0
+    assert reported(hand_over) == (True, "no other node commands")
+    hand_over.take()
+    assert reported(hand_over) == (False, None)
+
+
 def test_who_commands_yields_to_a_mark_and_to_nothing_else(clock):
     hand_over, yielded = beside(standing_by=False)
     for bad in (

@@ -225,7 +225,7 @@ def test_zeros_that_come_alone_once_the_driver_is_dead_are_no_robot(talk, robot)
             talk.now += 100_000_000
             zeros.publish(talk.message(REST, ()))
             time.sleep(0.01)
-            return talk.was_diagnosed("all joints exactly at zero, and at rest, where 'shoulder' was last at 1.5")
+            return talk.was_diagnosed("all joints are exactly at zero, and at rest, but 'shoulder' was last at 1.5")
 
         wait_until(alone, "a refusal of zeros")
         for _ in range(20):
