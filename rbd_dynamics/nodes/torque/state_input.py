@@ -96,8 +96,8 @@ class StateInput(Part):
         if not implausible or not node.active:
             return
         if self._implausible == node.params.most_refused:
-            by = f" of several publishers ({several})" if (several := self.publishers.now) else ""
-            self._end_control(f"{self._implausible} implausible joint states in a row{by}; {problem}")
+            several = f"; several nodes publish them: {self.publishers.now}" if self.publishers.several() else ""
+            self._end_control(f"{self._implausible} implausible joint states in a row; {problem}{several}")
         elif self._recent.count(True) >= CONTRADICTING and node.params.most_refused and (two := self.publishers.now):
             self._end_control(f"joint states of several publishers contradict each other: {two}; {problem}")
 
