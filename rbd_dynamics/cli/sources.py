@@ -208,5 +208,5 @@ def from_zero(text: str) -> float:
     except ValueError:
         number = math.nan
     if not (math.isfinite(number) and number >= 0.0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
     return number
