@@ -211,7 +211,7 @@ class MonitorNode(ManagedNode[MonitorParameters, MonitorEngine]):
             wrench.reset()
             self._wrench_stamp = self._torque_stamp = stamp
             return
-        wrench.take(monitor.external, 1e-9 * (stamp - self._torque_stamp))
+        wrench.take(engine.reader.q, monitor.external, 1e-9 * (stamp - self._torque_stamp))
         self._torque_stamp = stamp
         topic, due = self._wrench, stamp - self._wrench_stamp >= WRENCH_PERIOD
         if topic is None or not due or not topic.get_subscription_count():

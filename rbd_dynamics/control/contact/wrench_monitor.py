@@ -7,21 +7,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.contact.frame_wrench import FrameWrench, frame_wrench
+from rbd_dynamics.kernels.of_frames import Reference
 from rbd_dynamics.model.tip import tip_of
 from rbd_dynamics.robot import Robot
+from rbd_dynamics.spatial.rank import normal_solution
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 MEMORY = 1.0  # s: time constant of the means and variances of external torques
+WRENCH_AXES: tuple[Reference, ...] = ("aligned", "body")  # in which a push may be constant: the world's, the frame's
 LEAST_DEVIATION = 1e-6  # N m or N: a torque is never known better
+
+
+class _Scatter:
+    """Variance of numbers about their own mean, each with as much weight as its sample is told to have."""
+
+    def __init__(self, size: int) -> None:
+        self._mean, self.variance = np.zeros(size), np.zeros(size)
+
+    def take(self, values: Array, weight: Array) -> None:
+        off = np.where(weight > 0.0, values - self._mean, 0.0)
+        self._mean += weight * off
+        self.variance = (1.0 - weight) * (self.variance + weight * off**2)
+
+
+class _ConstantWrench:
+    """The one wrench, constant in the axes of its Jacobians, that explains torques of late by least squares."""
+
+    def __init__(self) -> None:
+        self._gram, self._moment = np.zeros((6, 6)), np.zeros(6)
+
+    def take(self, jacobian: Array, torques: Array, weight: Array) -> Array:
+        """What it does not explain of a sample of torques (nv)."""
+        weighted, last = jacobian * weight, 1.0 - float(weight.max(initial=0.0))
+        self._gram = last * self._gram + weighted @ jacobian.T
+        self._moment = last * self._moment + weighted @ torques
+        return np.asarray(torques - normal_solution(self._gram, self._moment) @ jacobian)
 
 
 class WrenchMonitor:
     """The wrench that external torques tell, with the covariance that follows from their scatter of late.
 
-    Each torque's variance is that about its own mean, both with a time constant of a second: noise of sensors and quick
-    errors of the model. A torque counts once it has been seen for as long. While a contact begins the variance grows,
+    Each torque scatters by noise of sensors and quick errors of the model. Its variance is that about its own mean,
+    or, where this is less, that about what one constant wrench at the frame would cause, in the world's axes or the
+    frame's: the torques of a steady push change as the arm moves, and that is no scatter. All of it with a time
+    constant of a second; a torque counts once it has been seen for as long. While a contact begins the variance grows,
     as the torques are not steady then. A constant error of the model is taken for a wrench.
 
     Parameters:
@@ -36,32 +67,40 @@ class WrenchMonitor:
         self.frame = tip_of(robot.model, robot.model.frame(frame).name, "wrench frame")
         self._robot, nv = robot, robot.model.nv
         self._counts = np.ones(nv, dtype=bool) if counts is None else counts
-        robot.jacobian(robot.model.start_position(), self.frame)  # the first call, out of the way
-        self._mean, self._variance = np.zeros(nv), np.zeros(nv)
+        for reference in WRENCH_AXES:  # the first calls, out of the way
+            robot.jacobian(robot.model.start_position(), self.frame, reference=reference)
         self.reset()
 
     def reset(self) -> None:
         """Nothing is known of the torques' scatter: the next sample is the first."""
-        self._watched = np.zeros(len(self._mean))  # s for which each was known
-        self._variance[:] = 0.0
+        nv = self._robot.model.nv
+        self._watched = np.zeros(nv)  # s for which each was known
+        self._about_mean = _Scatter(nv)
+        self._about_wrench = [(axes, _ConstantWrench(), _Scatter(nv)) for axes in WRENCH_AXES]
 
-    def take(self, external: Array, dt: float) -> None:
-        """A sample of external torques (nv), N m or N, NaN where none is known; dt: s since the last one, positive."""
+    def take(self, q: Array, external: Array, dt: float) -> None:
+        """A sample of external torques (nv), N m or N, NaN where none is known, at the position q (nq).
+
+        dt: s since the last one, positive.
+        """
         known = np.isfinite(external)
         self._watched += dt * known
         # of all samples alike, as long as they are few
         weight = known * dt / np.clip(self._watched, dt, MEMORY + dt)
-        off = np.where(known, external - self._mean, 0.0)
-        self._mean += weight * off
-        self._variance[:] = (1.0 - weight) * (self._variance + weight * off**2)
+        torques = np.where(known, external, 0.0)
+        self._about_mean.take(torques, weight)
+        for axes, wrench, scatter in self._about_wrench:
+            J = self._robot.jacobian(q, self.frame, reference=axes)
+            scatter.take(wrench.take(J * self._counts, torques, weight), weight)
 
     @property
     def deviations(self) -> Array:
         """Standard deviation of each torque of late (nv), N m or N."""
-        return np.sqrt(self._variance)
+        about = [self._about_mean, *(scatter for _, _, scatter in self._about_wrench)]
+        return np.sqrt(np.min([each.variance for each in about], axis=0))
 
     def wrench(self, q: Array, external: Array) -> FrameWrench:
         """The wrench at the frame, in its axes, at the position q (nq); external: torques (nv), NaN where unknown."""
         J = self._robot.jacobian(q, self.frame)
-        variances = np.where(self._watched < MEMORY, np.inf, np.maximum(self._variance, LEAST_DEVIATION**2))
+        variances = np.where(self._watched < MEMORY, np.inf, np.maximum(self.deviations, LEAST_DEVIATION) ** 2)
         return frame_wrench(J, np.where(self._counts, external, np.nan), variances)

@@ -42,7 +42,7 @@ class WrenchColumns:
             self._segment, self._time = segment.number, float(segment.t[0])
         for row, t, q, torques in zip(found, segment.t.tolist(), segment.q, external):
             if (passed := t - self._time) > 0.0:
-                self._monitor.take(torques, passed)
+                self._monitor.take(q, torques, passed)
             self._time = t
             wrench = self._monitor.wrench(q, torques)
             row[:6], row[6:] = wrench.wrench, np.sqrt(np.diagonal(wrench.covariance))
