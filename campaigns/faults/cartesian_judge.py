@@ -8,7 +8,7 @@ after a wish (pose, twist, trajectory, wrench, posture) is bounded until it has 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice, product
@@ -167,6 +167,7 @@ class CartesianJudge(Judge):
         super().__init__(motion, ring, tell)
         self.now = self._start = Situation(settings=ToolSettings())
         self._arrives, self._tried = 0.0, 0.0
+        self._tried_holds: tuple[tuple[int, bytes], list[tuple[Situation, Held]]] = (0, b""), []  # of an effort: all
         self._ways: list[Change] = []  # that may begin now; how long they last, s
         self._rests = True  # the last effort was explained to the last digit
         self._histories = [History()]  # of engines that may be the present one, the likeliest first
@@ -353,6 +354,19 @@ class CartesianJudge(Judge):
 
         Where it may have been: the states whose tool is nearest to where the effort pulls it.
         """
+        if self._tried_holds[0] == (effort := (stamp, tau.tobytes())):  # with other shares of the gains now
+            candidates: Iterable[tuple[Situation, Held]] = self._tried_holds[1]
+        else:
+            candidates = self._holds(stamp, q, v, tau)
+        tried = []
+        for base, held in candidates:
+            tried.append((base, held))
+            situation = replace(base, desired=held)  # type: ignore[arg-type]
+            if self._fits(situation, stamp, q, v, tau):
+                yield situation
+        self._tried_holds = effort, tried
+
+    def _holds(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[tuple[Situation, Held]]:
         known: Any = self.now.desired
         wishes = [change.value for change in self._sent if change.part == "desired"][-LATEST:]
         stamps = np.unique([*self._latest(stamp, SEARCHED), stamp, *self._answered, *self._others])
@@ -369,9 +383,7 @@ class CartesianJudge(Judge):
         knowns = [known for _, known in self._known(stamp, v)]
         for base, known in product(bases, knowns):
             for held in _holds(base, known, stamp, q, v, tau, states, poses, np.concatenate(postures), wrenches):
-                situation = replace(base, desired=held)  # type: ignore[arg-type]
-                if self._fits(situation, stamp, q, v, tau):
-                    yield situation
+                yield base, held
 
     @staticmethod
     def _has_come(change: Change, old: Situation, new: Situation) -> bool:
