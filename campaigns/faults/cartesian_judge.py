@@ -86,7 +86,7 @@ class ToolSettings(Settings):
         """Without limits and braking, and the size of its terms."""
         held: Held = desired
         tool = tool_at(model, q, v, stamp)
-        pull = self.pull(tool, held.R, held.p, held.wrench) - self.share * self.dampers(tool) * tool.twist
+        pull = self.pull(tool, held.R, held.p, held.wrench) - self.share * self.dampers(tool) @ tool.twist
         a = self.share**2 * self.posture_kp * (held.posture - q) - self.share * self.posture_kd * v
         parts = [self.weight(model, q), tool.J.T @ pull, tool.left_over(a)]
         return np.sum(parts, axis=0), max(1.0, *(float(np.abs(part).max()) for part in parts))
@@ -99,11 +99,11 @@ class ToolSettings(Settings):
         """
         tool = tool_at(model, q, v, stamp)
         damping, effective = self.dampers(tool), np.linalg.inv(tool.mobility)
-        known = self.weight(model, q) - tool.J.T @ (damping * tool.twist) - tool.left_over(self.posture_kd * v)
+        known = self.weight(model, q) - tool.J.T @ damping @ tool.twist - tool.left_over(self.posture_kd * v)
         moment, force = (np.linalg.norm(part, axis=0) for part in (tool.J[:3], tool.J[3:]))
         free = tool.left_over(np.eye(len(q)))
         room = moment * LARGEST_MOMENT + force * LARGEST_FORCE + MARGIN
-        room = room + np.abs(tool.J.T) @ (damping * LARGEST_SPEEDS)
+        room = room + np.abs(tool.J.T @ damping) @ LARGEST_SPEEDS
         room = room + np.abs(tool.J.T @ effective) @ LARGEST_ACCELERATIONS
         room = room + np.abs(free) @ np.full(len(q), self.posture_kp * AWAY + self.posture_kd * AWAY)
         return known - room, known + room
@@ -126,9 +126,13 @@ class ToolSettings(Settings):
         return np.concatenate([np.resize(self.rotational_stiffness, 3), np.resize(self.stiffness, 3)])
 
     def dampers(self, tool: Tool) -> Array:
+        """(6, 6): twice the ratio times the geometric mean of stiffness and inertia, by eigenvectors of both."""
         least = np.repeat([1.0 / LARGEST_INERTIA, 1.0 / LARGEST_MASS], 3)
-        springs = np.array(self.damped_for) if self.damped_for else self.springs
-        return 2.0 * self.damping_ratio * np.sqrt(springs / (np.diag(tool.mobility) + least))
+        root = np.sqrt(np.array(self.damped_for) if self.damped_for else self.springs)
+        # K^(1/2) (K^(1/2) Y K^(1/2))^(-1/2) K^(1/2), Y the mobility
+        values, axes = np.linalg.eigh(root[:, None] * (tool.mobility + np.diag(least)) * root)
+        back = root[:, None] * axes
+        return np.asarray(2.0 * self.damping_ratio * back / np.sqrt(values) @ back.T)
 
 
 class Tool:
@@ -404,7 +408,7 @@ def _holds(
     assert isinstance(settings, ToolSettings)
     tool = tool_at(model, q, v, stamp)
     weight, robot = settings.weight(model, q), settings.robot(model, q, v, stamp)
-    damped = settings.dampers(tool) * tool.twist
+    damped = settings.dampers(tool) @ tool.twist
     drawn = tool.left_over((settings.posture_kp * (postures - q) - settings.posture_kd * v).T).T
     wrenches = list({each.tobytes(): each for each in wrenches}.values())
     away = (states - q) @ tool.J.T  # of each state's tool, nearly

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.compiler.program import Function, Signature
 from rbd_dynamics.control.cartesian.chart_kernels import coordinates_kernel, motion_kernel
 from rbd_dynamics.control.cartesian.gains import STIFFNESS, CartesianGains
-from rbd_dynamics.control.cartesian.kernel import cartesian_kernel
+from rbd_dynamics.control.cartesian.kernel import cartesian_kernel, damping_kernel
 from rbd_dynamics.control.cartesian.reachable import reachable_kernel
 from rbd_dynamics.control.feedforward import feedforward_law
 from rbd_dynamics.control.motion.joint_room import JointRoom, PositionLimits
@@ -25,6 +25,7 @@ Samples = Mapping[str, Array]
 FEEDFORWARD = "feedforward"
 CARTESIAN, REACHABLE = "cartesian_control", "reachable_motion"
 COORDINATES, CHART_MOTION = "chart_coordinates", "chart_motion"
+DAMPING = "tool_damping"
 
 
 class Law(NamedTuple):
@@ -89,6 +90,17 @@ def _cartesian(robot: Robot, frame: str, rng: np.random.Generator) -> Samples:
     }
 
 
+def _damping(robot: Robot, frame: str, rng: np.random.Generator) -> Samples:
+    along, about = STIFFNESS["impedance"]
+    root = rng.normal(size=(6, 6))
+    return {
+        "stiffness": np.diag([about] * 3 + [along] * 3),
+        "mobility": root @ root.T + np.eye(6),
+        "dampings": np.where(np.arange(6) == 4, 20.0, -1.0),
+        "ratios": np.full(6, 0.7),
+    }
+
+
 def _reachable(robot: Robot, frame: str, rng: np.random.Generator) -> Samples:
     model, room = robot.model, JointRoom(robot.model)
     q = np.asarray(model.random(rng))
@@ -113,5 +125,6 @@ LAWS = {
     CARTESIAN: Law(lambda robot, frame: cartesian_kernel(robot.model, frame), "frame", _cartesian),
     REACHABLE: Law(lambda robot, frame: reachable_kernel(robot.model, frame), "frame", _reachable),
     COORDINATES: Law(lambda robot, frame: coordinates_kernel(), "model", _chart),
+    DAMPING: Law(lambda robot, frame: damping_kernel(), "model", _damping),
     CHART_MOTION: Law(lambda robot, frame: motion_kernel(), "model", _chart),
 }

@@ -15,6 +15,7 @@ _KERNELS = {
     "of rbd_dynamics.control.CartesianController.",
     "reachable_motion": "One step of a joint motion along which the tool follows its target, as far as the arm can.",
     "chart_coordinates": "Coordinates of a tool's placement in the chart at a base; the rotation vector is at most pi.",
+    "tool_damping": "Damping with which all swings of a tool die out with one ratio, out of stiffness and mobility.",
     "chart_motion": "A tool's placement and motion out of their coordinates in a chart.",
     "factor_apply": "W x for M = W W^T, without forming W.",
     "factor_apply_transposed": "W^T x for M = W W^T, without forming W.",

@@ -13,7 +13,7 @@ from rbd_dynamics.export.cpp_header import cpp_header
 from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.folder import check_free, write_folder
 from rbd_dynamics.export.header import header
-from rbd_dynamics.export.laws import CARTESIAN, CHART_MOTION, COORDINATES, FEEDFORWARD, REACHABLE
+from rbd_dynamics.export.laws import CARTESIAN, CHART_MOTION, COORDINATES, DAMPING, FEEDFORWARD, REACHABLE
 from rbd_dynamics.export.names import identifier, prefix_of
 from rbd_dynamics.export.ros2_control.configuration import controllers_yaml, description
 from rbd_dynamics.export.ros2_control.tool import Tool
@@ -30,7 +30,7 @@ _COMMON_PARAMETERS = TEMPLATES / "parts/common_parameters.yaml"
 #: what the templates use; with friction
 _KERNELS = (
     FEEDFORWARD, "inverse_dynamics", "mass_matrix", "coriolis", "gravity", "friction", "kinetic_energy",
-    COORDINATES, CHART_MOTION,
+    COORDINATES, CHART_MOTION, DAMPING,
 )  # fmt: skip
 _KERNELS_OF_TIP = ("pose", "jacobian", CARTESIAN, REACHABLE)
 
