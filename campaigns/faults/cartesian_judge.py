@@ -37,6 +37,7 @@ NEAR, NEAREST = 40, 5  # states whose tool is nearest to where an effort pulls i
 NEARLY = 1e-6  # N m by which what may be held is off at most, before it is looked at to the last digit
 LOOKED_FOR = 0.2  # s: on the way, so often is asked whether anything else explains an effort
 LIKELIEST = 3  # wishes that may have been carried out
+NEWTON = 8  # steps
 MOST_BASES = 24  # robots, loads and settings for which a hold is looked for
 MOST_HISTORIES = 4  # of engines that may be the present one
 READ = 0.3  # s: what a node has learnt from states before counts no more
@@ -170,7 +171,7 @@ class CartesianJudge(Judge):
     def __init__(self, motion: Motion, ring: Any, tell: Callable[[dict[str, Any]], None]) -> None:
         super().__init__(motion, ring, tell)
         self.now = self._start = Situation(settings=ToolSettings())
-        self._arrives, self._tried = 0.0, 0.0
+        self._arrives, self._tried, self._looked = 0.0, 0.0, 0.0
         self._tried_holds: tuple[tuple[int, bytes], list[tuple[Situation, Held]]] = (0, b""), []  # of an effort: all
         self._ways: list[Change] = []  # that may begin now; how long they last, s
         self._rests = True  # the last effort was explained to the last digit
@@ -272,6 +273,7 @@ class CartesianJudge(Judge):
         if time >= self._arrives:
             return (
                 super().explained(stamp, tau, time)
+                or self._rests_elsewhere(stamp, tau, time)
                 or self._becomes_stiffer(stamp, tau)
                 or (time < self._unsettled and self._is_eased(stamp, tau) and self._is_within_bounds(stamp, tau))
             )
@@ -329,6 +331,26 @@ class CartesianJudge(Judge):
         if good and cut:
             self.softer.is_cut(stamp)
         return good
+
+    def _rests_elsewhere(self, stamp: int, tau: Array, time: float) -> bool:
+        """Whether this is a wish that was carried out, with the posture in which the arm that follows it came to rest.
+
+        That has the wanted pose; the one freedom that is left is told by the effort.
+        """
+        if abs(time - self._looked) < LOOKED_FOR:
+            return False
+        self._looked = time
+        q, v = self.motion.state(stamp)
+        wanted = [each for each in islice(self._desired(stamp, time), LIKELIEST) if each.wish is not None]
+        for (robot, payload, settings), desired in product(self._combinations()[:MOST_BASES], wanted):
+            situation = replace(self.now, robot=robot, payload=payload, settings=settings, desired=desired)
+            posture = _posture_of(situation, stamp, q, v, tau)
+            situation = replace(situation, desired=replace(desired, posture=posture))
+            if self._fits(situation, stamp, q, v, tau):
+                self._now_is(situation)
+                self.counts.exact += 1
+                return True
+        return False
 
     def _becomes_stiffer(self, stamp: int, tau: Array) -> bool:
         """Whether this is the first state with other springs, at which the dampers are those of the springs before."""
@@ -431,6 +453,27 @@ def _holds(
             k = int(off.argmin())
             if off[k] < NEARLY:
                 yield Held(R, p, postures[k], wrench)
+
+
+def _posture_of(situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> Array:
+    """(7) with the wanted pose, towards which an effort pulls what the tool leaves free: by Newton."""
+    settings, model, held = situation.settings, oracle(situation.robot, situation.payload), situation.desired
+    assert isinstance(settings, ToolSettings) and isinstance(held, Held)
+    tool = tool_at(model, q, v, stamp)
+    pull = settings.pull(tool, held.R, held.p, held.wrench) - settings.dampers(tool) @ tool.twist
+    free = np.linalg.svd(tool.J)[2][-1]  # J free = 0
+    weighted = free @ tool.M
+    drawn = float(free @ (tau - settings.weight(model, q) - tool.J.T @ pull)) + settings.posture_kd * float(
+        weighted @ v
+    )
+    posture = held.posture.copy()
+    for _ in range(NEWTON):
+        R, p = _pose(model, posture)
+        off = np.concatenate([_turn(held.R @ R.T), held.p - p])
+        left = drawn - settings.posture_kp * float(weighted @ (posture - q))
+        rows = np.vstack([model.jacobian(posture), settings.posture_kp * weighted])
+        posture += np.linalg.lstsq(rows, np.append(off, left), rcond=None)[0]
+    return posture
 
 
 def _pose(model: Oracle, q: Array) -> tuple[Array, Array]:
