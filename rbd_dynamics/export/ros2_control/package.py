@@ -13,9 +13,19 @@ from rbd_dynamics.export.cpp_header import cpp_header
 from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.folder import check_free, write_folder
 from rbd_dynamics.export.header import header
-from rbd_dynamics.export.laws import CARTESIAN, CHART_MOTION, COORDINATES, FEEDFORWARD, REACHABLE
+from rbd_dynamics.export.laws import (
+    CARTESIAN,
+    CHART_MOTION,
+    COORDINATES,
+    FEEDFORWARD,
+    HYBRID,
+    MULTIPLIERS,
+    PRESSED_ROWS,
+    REACHABLE,
+)
 from rbd_dynamics.export.names import identifier, prefix_of
 from rbd_dynamics.export.ros2_control.configuration import controllers_yaml, description
+from rbd_dynamics.export.ros2_control.pressing import pressing_header
 from rbd_dynamics.export.ros2_control.tool import Tool
 from rbd_dynamics.export.selection import OF_CONTROLLERS, selected
 from rbd_dynamics.export.self_test import self_test
@@ -32,7 +42,7 @@ _KERNELS = (
     FEEDFORWARD, "inverse_dynamics", "mass_matrix", "coriolis", "gravity", "friction", "kinetic_energy",
     COORDINATES, CHART_MOTION,
 )  # fmt: skip
-_KERNELS_OF_TIP = ("pose", "jacobian", CARTESIAN, REACHABLE)
+_KERNELS_OF_TIP = ("pose", "jacobian", CARTESIAN, REACHABLE, HYBRID, MULTIPLIERS, PRESSED_ROWS)
 
 
 def export_ros2_control(
@@ -100,6 +110,7 @@ def export_ros2_control(
         f"include/{prefix}/{prefix}.h": header(exported),
         f"include/{prefix}/{prefix}.hpp": cpp_header(exported),
         f"include/{prefix}/tool_constants.hpp": tool.header(exported),
+        f"include/{prefix}/pressing_constants.hpp": pressing_header(exported, frame),
         f"src/{prefix}.c": source(exported).replace(f'#include "{prefix}.h"', f'#include "{prefix}/{prefix}.h"'),
         f"test/{prefix}_self_test.c": self_test(exported),
         "config/controllers.yaml": controllers,
