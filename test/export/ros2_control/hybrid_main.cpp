@@ -22,15 +22,6 @@ static void print_output(const arm::HybridOutput & out)
   print(out.lacking), print(std::array<double, 2>{out.rank, out.braking}), print(out.outside), print(out.driven);
 }
 
-// What a sensor at the tip reads of the floor's force there: moment, force.
-static Six felt_by_tip(const arm::SimulatedRobot & robot)
-{
-  arm::Placed placed;
-  if (!arm::tool_at(robot.q, arm::Placed::of(arm::unturned, {}), placed)) std::exit(20);
-  const arm::Three f = arm::turned(arm::transposed(placed.R()), robot.contact_force());
-  return {0.0, 0.0, 0.0, f[0], f[1], f[2]};
-}
-
 int main()
 {
   arm::HybridWishes wishes;
@@ -77,7 +68,7 @@ int main()
   };
   // a reading whose last digits change, as those of sensors do
   const auto reading = [&] {
-    Six felt = felt_by_tip(robot);
+    Six felt = robot.tip_wrench();
     random = 1664525u * random + 1013904223u;
     felt[5] += offset + noise * (static_cast<double>(random >> 8) / 16777216.0 - 0.5);
     return felt;
