@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rbd_dynamics.algorithms import joint_speed_bound, reachable_motion
 from rbd_dynamics.constraints import DIRECTIONS
 from rbd_dynamics.control.hybrid import (
@@ -18,6 +20,7 @@ from rbd_dynamics.control.hybrid import (
     stability,
     supervisor,
 )
+from rbd_dynamics.control.hybrid.gains import TASK_GAINS, HybridGains
 from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.laws import pressing_task
 from rbd_dynamics.export.ros2_control.constants import Numbers, constants_header, declared
@@ -72,6 +75,49 @@ _NUMBERS: Numbers = (
     ("stopping_time", supervisor.STOPPING * 1e-9, "s, after which what is held is held"),
     ("joint_margin", joint_speed_bound.LIMIT_MARGIN, "rad, m: from where on a joint is kept from its limit"),
 )
+
+
+class PressingGains(NamedTuple):
+    """Of a tool that presses, and of holding it: all that is stable, or softer by one share of damping."""
+
+    kp: float
+    kd: float
+    task_ki: float
+    ki: float
+    normal_damping: float
+    posture_kp: float
+    posture_kd: float
+    hold_stiffness: float
+    hold_damping: float
+
+    def softer(self, share: float) -> PressingGains:
+        """With this share of damping and of integrals, of stiffness its square."""
+        return PressingGains(
+            *(value * (share**2 if name in _STIFFNESS else share) for name, value in self._asdict().items())
+        )
+
+    def are_stable(self, plant: stability.Plant) -> bool:
+        """Whether they are with what stands between a command and what is felt of it."""
+        *task, hold_stiffness, hold_damping = self
+        gains = HybridGains(**dict(zip(self._fields, task)))
+        return not (
+            stability.contact_problem(gains, plant)
+            or stability.task_problem(gains, "geometric", plant)
+            or stability.hold_problem(hold_stiffness, hold_damping, plant)
+        )
+
+
+_STIFFNESS = ("kp", "posture_kp", "hold_stiffness")
+USUAL = PressingGains(*TASK_GAINS["geometric"], 8.0, 5.0, 30.0, 25.0, 10.0, 400.0, 40.0)
+#: periods, by which the wrench is late
+LATE = 2
+
+
+def gains_at(rate: float) -> PressingGains:
+    """The usual gains, softer where they are not stable at this rate (Hz), a period after each state."""
+    plant = stability.Plant(actuator_bandwidth=0.0, state_delay=1.0 / rate, sensor_delay=LATE / rate, period=1.0 / rate)
+    softer = (USUAL.softer(10.0 ** (-0.125 * step)) for step in range(65))
+    return next((gains for gains in softer if gains.are_stable(plant)), USUAL.softer(1e-9))
 
 
 def pressing_header(exported: Exported, frame: str) -> str:

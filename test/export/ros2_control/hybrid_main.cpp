@@ -62,6 +62,7 @@ int main()
     {"approach_speed", &wishes.limits.approach_speed},
     {"approach_distance", &wishes.limits.approach_distance},
     {"approach_timeout", &wishes.limits.approach_timeout},
+    {"reach", &wishes.limits.reach},
     {"normal_speed", &wishes.limits.normal_speed},
     {"hold_stiffness", &wishes.limits.hold_stiffness},
     {"contact_debounce", &wishes.limits.contact_debounce},

@@ -432,6 +432,31 @@ def test_an_approach_that_finds_nothing_ends_with_the_reason(arm):
     assert (beyond.mode, beyond.reason) == (HOLD, BEYOND)
 
 
+def test_a_tool_that_is_turned_by_half_a_turn_is_held_and_does_not_begin(arm):
+    """As where tool_orientation was left as it is. There no angle is unique, and rounding decides what is told."""
+    still, around = np.zeros(arm.model.nv), half_turned(arm.place)
+    lines = above_floor(arm)
+    for k in range(-8, 9):
+        lines += [
+            ("wish", "tool_orientation", 3, around + 1e-16 * k), ("wish", "task_orientation", 3, (0.0, 0.0, 0.0)),
+            ("configure", arm.efforts, usual_rates(arm)), ("start", arm.start), ("press", 10.0),
+            ("step", arm.start, still, np.zeros(6), 1e-3),
+        ]  # fmt: skip
+    answers = [answer for answer in arm.talk(*lines) if len(answer) > 10]
+    assert len(answers) == 17
+    assert all(answer[:2] == ["0", str(HOLD)] for answer in answers)
+    assert {int(answer[2]) for answer in answers} <= {TURNED, OUT_OF_REACH, SINGULAR}
+    for answer in answers:
+        efforts = numbers(answer[8 : 8 + arm.model.nv])
+        np.testing.assert_allclose(efforts, rbd.Robot(arm.model).gravity(arm.start), rtol=1e-12, atol=1e-12)
+
+
+def half_turned(pose):
+    """Roll, pitch, yaw of a tool in the tip that is turned about the root's x axis by half a turn."""
+    R = pose[:3, :3].T @ np.diag([1.0, -1.0, -1.0])
+    return np.array([math.atan2(R[2, 1], R[2, 2]), -math.asin(R[2, 0]), math.atan2(R[1, 0], R[0, 0])])
+
+
 def test_no_joint_is_faster_than_its_limit_and_what_is_out_of_reach_is_given_up(arm):
     nv, limit = arm.model.nv, 0.2
     goal = arm.place

@@ -216,6 +216,9 @@ def test_the_controller_that_presses_commands_what_its_law_says(tmp_path, releas
 @pytest.mark.parametrize("release", [4046, pytest.param(4030, marks=pytest.mark.wide)])
 def test_the_hardware_is_the_robot_and_brakes_without_a_controller(package, release):
     lines = output_of_plugin(package, "dynamics_system", "hardware_main.cpp", f"-DDECLARED_RELEASE={release}")
+    *force, is_noisy, has_other, torque = numbers(lines.pop())
+    np.testing.assert_allclose(force, [0.0, 0.0, 100.0], atol=0.1)
+    assert (is_noisy, has_other) == (1.0, 0.0) and abs(torque) <= 1e-3
     found = {line.split()[0]: numbers(line).reshape(3, 3) for line in lines}
     assert list(found) == ["braked", "waits", "falls", "falls_on", "stopped"]
     for name in ("braked", "waits"):

@@ -297,12 +297,14 @@ public:
     const PressingLimits & limits = law_.settings.limits;
     const double elapsed = is_first_ ? 0.0 : std::max(period, 0.0);
     const double dt = std::min(elapsed, longest_pressing_step);
-    if (!rows_.of(q, v, law_.settings.place)) return Status::bad_result;
+    has_rows_ = rows_.of(q, v, law_.settings.place);
     since_stop_ += elapsed;
     feel(q, v, reading, elapsed);
     if (mode_ != Mode::hold) {
       if (limits.state_timeout > 0.0 && elapsed > limits.state_timeout) {
         halt(Halt::states_silent, elapsed);
+      } else if (!has_rows_) {
+        halt(Halt::turned, half_turn);
       } else if (sensed_ != Halt::no) {
         halt(sensed_, unchanged_);
       } else {
@@ -426,6 +428,10 @@ private:
     const PressingLimits & limits = law_.settings.limits;
     Halt problem = sensed_;
     double figure = unchanged_;
+    if (problem == Halt::no && !has_rows_) {
+      problem = Halt::turned;
+      figure = half_turn;
+    }
     if (problem == Halt::no) problem = misplaced(true, figure);
     if (problem == Halt::no && !rows_.are_beyond(nearly_singular, 1.0)) problem = Halt::singular;
     Approach::Beginning from{};
@@ -553,6 +559,7 @@ private:
     if (status != Status::ok) return status;
     const double change = limits.force_rate * elapsed;
     force_ -= std::clamp(force_, -change, change);
+    if (!has_rows_) force_ = 0.0;
     for (std::size_t i = 0; i < nv; ++i) tau[i] -= force_ * rows_.A[0][i];
     if (is_held_anew_) {
       is_held_anew_ = false;
@@ -850,6 +857,7 @@ private:
   double free_count_ = 0.0;
   Vector place_to_hold_{}, posture_{}, tau_{}, last_tau_{}, leaning_{}, place_now_{};
   double fading_ = 0.0, pace_ = 1.0;
+  bool has_rows_ = false;  // none where the tool is turned by just half a turn: no angle is unique there
   bool is_first_ = true, is_ready_ = true, is_tared_ = false, has_output_ = false, is_again_ = false;
   bool is_touching_ = true, is_held_anew_ = false, leans_ = false, is_near_singular_ = false;
 };
