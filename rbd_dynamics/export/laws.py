@@ -35,6 +35,11 @@ CARTESIAN, REACHABLE = "cartesian_control", "reachable_motion"
 COORDINATES, CHART_MOTION = "chart_coordinates", "chart_motion"
 HYBRID, MULTIPLIERS, PRESSED_ROWS = "hybrid_control", "multiplier_sensor", "pressed_rows"
 
+#: directions of a task frame that a tool moves along and about while it presses
+ALONG = ("rx", "ry", "rz", "x", "y")
+#: by the number of joints; five turn no tool about the normal, as four of a SCARA do
+_CONTROLLED = {1: ("x",), 2: ("x",), 3: ("x", "y"), 4: ("rz", "x", "y"), 5: ("rx", "ry", "x", "y")}
+
 
 class Law(NamedTuple):
     """kernel: of a robot and of a frame where the law is `of` one. samples: plausible inputs by their names."""
@@ -120,10 +125,9 @@ def _reachable(robot: Robot, frame: str, rng: np.random.Generator) -> Samples:
 def pressing_task(model: Model, frame: str) -> tuple[ConstraintSet, ConstraintSet]:
     """Constraints and task of a tool on a frame that presses on a plane and moves along it, both placed anywhere.
 
-    Arms of fewer than six joints move along and about fewer axes: ways come first.
+    Arms of fewer than six joints move along and about fewer axes: as many as they have joints beside the normal.
     """
-    controlled = ("x", "y", "rz", "rx", "ry")[: max(model.nv - 1, 1)]
-    return HybridTask(frame, controlled=controlled).sets(model)
+    return HybridTask(frame, controlled=_CONTROLLED.get(model.nv, ALONG)).sets(model)
 
 
 def _hybrid_kernel(model: Model, frame: str) -> tuple[Signature, Function]:

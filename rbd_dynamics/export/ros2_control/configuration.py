@@ -83,8 +83,8 @@ cartesian_controller:
     rotational_stiffness: {_row([stiffness.rotational_stiffness])}
     delay: {1.0 / rate!r}
 
-# In place of all: the tool presses on the plane z = 0 of the task frame. Set that frame, near where it presses, and the
-# tool's axes in its own: they are those of the task frame where the tool is not turned, as here of one that points down.
+# In place of all: the tool presses on the plane z = 0 of the task frame. Set that frame, near where it presses, and
+# the tool's axes, which are those of the task frame where it is not turned: here of a tool that points down.
 hybrid_force_controller:
   ros__parameters:
     sensor_name: {SENSOR}

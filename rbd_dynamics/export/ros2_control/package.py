@@ -56,14 +56,15 @@ def export_ros2_control(
 ) -> list[str]:
     """Write a package for ros2_control, in C++17 around the robot's kernels; returns the files' names.
 
-    It has the chainable controllers `FeedforwardController` and `CartesianImpedanceController`, the hardware
-    `DynamicsSystem`, which is the robot by its own dynamics, a plugin for inverse_dynamics_solver, parameters with
-    gains, a description, a launch file and tests (docs/export.md).
+    It has the chainable controllers `FeedforwardController`, `CartesianImpedanceController` and
+    `HybridForceController`, the hardware `DynamicsSystem`, which is the robot by its own dynamics, a plugin for
+    inverse_dynamics_solver, parameters with gains, a description, a launch file and tests (docs/export.md).
 
     Parameters:
         output: a folder that is not there yet, or empty.
         name: of the package; default: the folder's.
-        tip: the frame that the tool is on, and that can touch the simulated floor; default: the last link that moves.
+        tip: the frame that the tool is on, and that can touch the simulated floor, with a simulated sensor; default:
+            the last link that moves.
         rate: of the controller manager, Hz, for which the gains are.
         progress: called with a line before each step that takes long.
 

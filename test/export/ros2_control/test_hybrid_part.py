@@ -326,6 +326,19 @@ def test_a_load_that_it_does_not_know_changes_neither_speed_nor_force(arm):
     assert abs(pressed.floor[2] - 10.0) < 0.1
 
 
+@pytest.mark.parametrize("stiffness", [1e3, 1e4, 1e6])
+@pytest.mark.parametrize("noise", [1e-6, 2.0])
+def test_it_presses_on_what_is_soft_and_on_what_is_hard(arm, stiffness, noise):
+    """With an offset of the sensor, noise of 2 N, friction of 0.6, and a tenth of critical damping."""
+    height = arm.place[2, 3] - 0.004
+    floor = ("floor", height, stiffness, 0.2 * math.sqrt(5.0 * stiffness), 0.6)
+    lines = [*above_floor(arm), floor, ("sensing", "well", 0.5, noise), ("press", 10.0), ("run", 6000), ("run", 500)]
+    found, settled = (ran(answer, arm.model.nv) for answer in arm.talk(*lines) if len(answer) > 20)
+    print(f"{found.hardest:.3g} N at first, then {settled.floor[2]:.4g} N")
+    assert settled.mode == PRESS and abs(settled.floor[2] - 10.0) < 0.1
+    assert found.hardest < 30.0
+
+
 def test_the_force_comes_at_its_rate_and_what_is_let_go_fades_at_it(arm):
     lines = [
         *above_floor(arm), ("press", 5.0), ("run", 4000), ("press", 25.0), ("run", 500), ("run", 1500), ("press", 0.0),
@@ -369,20 +382,26 @@ def test_it_moves_along_the_surface_while_it_presses(arm):
     np.testing.assert_allclose(moved, [0.03, 0.0], atol=3e-3)
 
 
-def test_a_contact_that_is_lost_is_sought_again_and_then_held(arm):
+@pytest.mark.parametrize(("force", "speed", "way"), [(10.0, 0.05, 3e-3), (45.0, 0.15, 6e-3)])
+def test_a_contact_that_is_lost_throws_nothing_and_is_held(arm, force, speed, way):
     place = arm.place
     gone = ("floor", place[2, 3] - 0.5, *FLOOR)
-    near = ("floor", place[2, 3] - 0.006, *FLOOR)
-    lines = [*above_floor(arm), ("press", 10.0), ("run", 3000)]
+    lines = [*above_floor(arm), ("press", force), ("run", 4500)]
     pressed, lost = (ran(a, arm.model.nv) for a in arm.talk(*lines, gone, ("run", 3000)) if len(a) > 20)
     assert pressed.mode == PRESS
     print(f"where nothing pushes back: {1e3 * lost.fastest:.3g} mm/s, {-1e3 * lost.deepest:.3g} mm")
     assert (lost.mode, lost.reason) == (HOLD, CONTACT_LOST)
-    assert lost.fastest < 0.05 and lost.deepest > -5e-3
+    assert lost.fastest < speed and lost.deepest > -way
     assert np.abs(lost.v).max() < 1e-3
-    again = ran(arm.talk(*lines, near, ("run", 6000))[-1], arm.model.nv)
+
+
+def test_a_contact_that_is_lost_for_a_moment_is_found_again(arm):
+    """The floor falls by 2 mm."""
+    near = ("floor", arm.place[2, 3] - 0.006, *FLOOR)
+    lines = [*above_floor(arm), ("press", 10.0), ("run", 4500), near, ("run", 6000)]
+    again = ran(arm.talk(*lines)[-1], arm.model.nv)
     assert (again.mode, again.reason) == (PRESS, NO)
-    assert abs(again.floor[2] - 10.0) < 0.1, "it finds the floor again, 2 mm below"
+    assert abs(again.floor[2] - 10.0) < 0.1 and again.hardest < 30.0
 
 
 @pytest.mark.parametrize(("state", "reason"), [("nan", NOT_FINITE), ("silent", SILENT)])
