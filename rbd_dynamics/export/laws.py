@@ -18,7 +18,7 @@ from rbd_dynamics.control.cartesian.kernel import cartesian_kernel
 from rbd_dynamics.control.cartesian.reachable import reachable_kernel
 from rbd_dynamics.control.feedforward import feedforward_law
 from rbd_dynamics.control.hybrid.gains import HybridGains
-from rbd_dynamics.control.hybrid.kernel import hybrid_kernel
+from rbd_dynamics.control.hybrid.law import hybrid_kernel
 from rbd_dynamics.control.hybrid.multiplier_sensor import sensor_kernel
 from rbd_dynamics.control.hybrid.task import HybridTask
 from rbd_dynamics.control.motion.joint_room import JointRoom, PositionLimits, usable_speeds

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.algorithms.joint_speed_bound import LIMIT_MARGIN
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.hybrid.gains import HybridGains, quotient
-from rbd_dynamics.control.hybrid.kernel import HybridOutput, gain_count, hybrid_kernel, output_sizes
-from rbd_dynamics.control.hybrid.law import LAWS, Law
+from rbd_dynamics.control.hybrid.law import LAWS, HybridOutput, Law, gain_count, hybrid_kernel, output_sizes
 from rbd_dynamics.control.motion.joint_room import PositionLimits, usable_speeds
 from rbd_dynamics.control.safety.foresight import RecentVelocities
 from rbd_dynamics.kernels.evaluation import Evaluation

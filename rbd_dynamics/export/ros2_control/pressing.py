@@ -78,7 +78,7 @@ _NUMBERS: Numbers = (
 
 
 class PressingGains(NamedTuple):
-    """Of a tool that presses, and of holding it: all that is stable, or softer by one share of damping."""
+    """Gains of a tool that presses, and of holding it."""
 
     kp: float
     kd: float
@@ -91,13 +91,13 @@ class PressingGains(NamedTuple):
     hold_damping: float
 
     def softer(self, share: float) -> PressingGains:
-        """With this share of damping and of integrals, of stiffness its square."""
+        """The gains with this share of damping and of integrals, of stiffness its square."""
         return PressingGains(
             *(value * (share**2 if name in _STIFFNESS else share) for name, value in self._asdict().items())
         )
 
     def are_stable(self, plant: stability.Plant) -> bool:
-        """Whether they are with what stands between a command and what is felt of it."""
+        """Whether they are stable with what stands between a command and what is felt of it."""
         *task, hold_stiffness, hold_damping = self
         gains = HybridGains(**dict(zip(self._fields, task)))
         return not (

@@ -15,7 +15,7 @@ from rbd_dynamics.control.hybrid.checks import LARGEST_ANGLE, force_problem
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.free_reading import FreeReading
 from rbd_dynamics.control.hybrid.gains import HybridGains
-from rbd_dynamics.control.hybrid.kernel import HybridOutput
+from rbd_dynamics.control.hybrid.law import HybridOutput
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import MultiplierSensor
 from rbd_dynamics.control.hybrid.normal import NormalEstimator, NormalOptions
