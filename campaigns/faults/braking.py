@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ LEARNT, LONGEST = 0.03, 0.05  # s
 LOOKED_BACK = 3  # answers
 LEAST_SHARE = 0.05  # of an effort limit, left to motion
 FORGOTTEN = 1.2  # s: what was learnt before counts no more
+SWEEPS = 32  # of Gauss and Seidel
 EDGE = 1e-6  # share of the room: so near its ends an acceleration may have been cut off
 
 
@@ -121,13 +121,14 @@ class Robot:
     def room(self, known: Known) -> tuple[Array, Array]:
         """Least and largest accelerations."""
         ahead = self.ahead(known)
-        return ROOM * (-USED * self.speeds - ahead), ROOM * (USED * self.speeds - ahead)
+        damper = DAMPER * _braking(np.abs(ahead) / self.speeds) * ahead
+        least, most = ROOM * (-USED * self.speeds - ahead), ROOM * (USED * self.speeds - ahead)
+        return np.minimum(least - np.minimum(damper, 0.0), most), np.maximum(most - np.maximum(damper, 0.0), least)
 
     def braked(self, tau: Array, known: Known) -> Array:
         """Torques (..., 7) of the law, as far as they leave room; without limits of efforts."""
-        ahead, (least, most) = self.ahead(known), self.room(known)
-        a = self.accelerations(tau)
-        within = self._each_braked(a, ahead, known.outside, least, most)
+        ahead, a = self.ahead(known), self.accelerations(tau)
+        within = a if known.outside is None else self._within(a, known.outside, self.room(known))
         moved = self.M @ ahead
         twice = float(ahead @ moved)
         if (share := self._of_energy(known)) > 0.0:
@@ -135,13 +136,20 @@ class Robot:
             within = within - share * (more[..., None] + DAMPER) * ahead
         return tau + (within - a) @ self.M if np.abs(within - a).any() else tau
 
-    def _each_braked(self, a: Array, ahead: Array, outside: Array | None, least: Array, most: Array) -> Array:
-        shares = _braking(np.abs(ahead) / self.speeds)
-        slowed = np.where(a * ahead > 0.0, (1.0 - shares) * a, a) - DAMPER * shares * ahead
-        if outside is None:
-            return np.asarray(slowed)
-        whole = slowed + outside
-        return np.where(whole < least, least - outside, np.where(whole > most, most - outside, slowed))
+    def _within(self, a: Array, outside: Array, room: tuple[Array, Array]) -> Array:
+        """Accelerations (..., 7) by efforts of those joints alone that would leave their room: Gauss and Seidel."""
+        least, most = room[0] - outside, room[1] - outside
+        response = np.linalg.inv(self.M)
+        found, held = a.copy(), np.zeros_like(a)
+        if ((a >= least) & (a <= most)).all():
+            return found
+        for _ in range(SWEEPS):
+            for k in reversed(range(7)):
+                alone = found[..., k] - response[k, k] * held[..., k]
+                effort = (np.clip(alone, least[k], most[k]) - alone) / response[k, k]
+                found += np.multiply.outer(effort - held[..., k], response[k])
+                held[..., k] = effort
+        return np.clip(found, least, most)
 
     def shortened(self, tau: Array) -> Array:
         """Torques (..., 7) within limits, shortened together about those that hold the robot."""
@@ -154,11 +162,12 @@ class Robot:
 
     def is_free(self, tau: Array, known: Known) -> bool:
         """Nothing has braked the law that gave this torque."""
-        ahead, (least, most) = self.ahead(known), self.room(known)
-        within = np.abs(ahead) < BEGINS * self.speeds
-        if known.outside is not None:
+        if known.outside is None:
+            within = np.abs(self.ahead(known)) < BEGINS * self.speeds
+        else:
+            least, most = self.room(known)
             whole, edge = self.accelerations(tau) + known.outside, EDGE * (most - least)
-            within &= (whole > least + edge) & (whole < most - edge)
+            within = (whole > least + edge) & (whole < most - edge)
         return bool(within.all() and self._of_energy(known) == 0.0)
 
     def may_be(self, tau: Array, least: Array, most: Array, known: Known, error: Array) -> bool:
@@ -207,48 +216,23 @@ class Robot:
     def _unbraked(self, a: Array, longest: float, known: Known, slack: Array, bounds: tuple[Array, Array]) -> bool:
         """Whether joints that accelerate with t a, 1 <= t <= longest, may be braked ones of a law within bounds.
 
-        What a joint would have done that is at an end of its room, or braked, is known to one side only.
+        The effort of a joint that is at an end of its room would have been larger to that side, those of others are
+        the law's.
         """
         assert known.outside is not None
-        ahead, (low, high) = self.ahead(known), self.room(known)
+        low, high = self.room(known)
+        whole = a + known.outside
         slack = slack + EDGE * (high - low)
-        shares = _braking(np.abs(ahead) / self.speeds)
-        slowed = DAMPER * shares * ahead
-        equal, unequal = [], []
-        for j in range(7):
-            row = np.zeros(8)  # a_j - t a
-            row[j], row[7] = 1.0, -a[j]
-            whole = a[j] + known.outside[j]
-            sides = {side for side, room in ((1.0, high[j] - whole), (-1.0, whole - low[j])) if room < slack[j]}
-            if shares[j] > 0.0:
-                sides.add(float(np.sign(ahead[j])))
-            if not sides:
-                equal.append((row, 0.0))
-            elif len(sides) == 1:
-                side = sides.pop()
-                unequal.append((-side * row, -side * slowed[j]))
         least, most = bounds
-        for row, from_, to, held in zip(np.pad(self.M, ((0, 0), (0, 1))), least, most, self.weight):
-            unequal += [(row, to - held), (-row, held - from_)]
-        unequal = [(row, right) for row, right in unequal if np.isfinite(right)]
-        return _exists(equal, unequal, [*[(None, None)] * 7, (1.0, longest)])
-
-
-def _exists(
-    equal: list[tuple[Array, float]],
-    unequal: list[tuple[Array, float]],
-    bounds: list[tuple[float | None, float | None]],
-) -> bool:
-    """Whether numbers within bounds meet rows @ x = right and rows @ x <= right."""
-    from scipy.optimize import linprog
-
-    more: dict[str, Any] = {}
-    if unequal:
-        more = {"A_ub": np.array([row for row, _ in unequal]), "b_ub": np.array([value for _, value in unequal])}
-    if equal:
-        more |= {"A_eq": np.array([row for row, _ in equal]), "b_eq": np.array([value for _, value in equal])}
-    found = linprog(np.zeros(len(bounds)), bounds=bounds, **more)
-    return bool(found.success)
+        least = np.where(whole - low < slack, -np.inf, least)
+        most = np.where(high - whole < slack, np.inf, most)
+        more = a @ self.M  # t times that, beside the weight
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = np.sort([(least - self.weight) / more, (most - self.weight) / more], axis=0)
+        still = more == 0.0
+        if ((least > self.weight) | (most < self.weight))[still].any():
+            return False
+        return bool(np.max(ends[0][~still], initial=1.0) <= np.min(ends[1][~still], initial=longest))
 
 
 def _braking(used: Array) -> Array:

@@ -8,7 +8,7 @@ after a wish (pose, twist, trajectory, wrench, posture) is bounded until it has 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice, product
@@ -86,7 +86,7 @@ class ToolSettings(Settings):
         """Without limits and braking, and the size of its terms."""
         held: Held = desired
         tool = tool_at(model, q, v, stamp)
-        pull = self.pull(tool, held.R, held.p, held.wrench) - self.share * self.dampers(tool) * tool.twist
+        pull = self.pull(tool, held.R, held.p, held.wrench) - self.share * self.dampers(tool) @ tool.twist
         a = self.share**2 * self.posture_kp * (held.posture - q) - self.share * self.posture_kd * v
         parts = [self.weight(model, q), tool.J.T @ pull, tool.left_over(a)]
         return np.sum(parts, axis=0), max(1.0, *(float(np.abs(part).max()) for part in parts))
@@ -99,11 +99,11 @@ class ToolSettings(Settings):
         """
         tool = tool_at(model, q, v, stamp)
         damping, effective = self.dampers(tool), np.linalg.inv(tool.mobility)
-        known = self.weight(model, q) - tool.J.T @ (damping * tool.twist) - tool.left_over(self.posture_kd * v)
+        known = self.weight(model, q) - tool.J.T @ damping @ tool.twist - tool.left_over(self.posture_kd * v)
         moment, force = (np.linalg.norm(part, axis=0) for part in (tool.J[:3], tool.J[3:]))
         free = tool.left_over(np.eye(len(q)))
         room = moment * LARGEST_MOMENT + force * LARGEST_FORCE + MARGIN
-        room = room + np.abs(tool.J.T) @ (damping * LARGEST_SPEEDS)
+        room = room + np.abs(tool.J.T @ damping) @ LARGEST_SPEEDS
         room = room + np.abs(tool.J.T @ effective) @ LARGEST_ACCELERATIONS
         room = room + np.abs(free) @ np.full(len(q), self.posture_kp * AWAY + self.posture_kd * AWAY)
         return known - room, known + room
@@ -126,9 +126,13 @@ class ToolSettings(Settings):
         return np.concatenate([np.resize(self.rotational_stiffness, 3), np.resize(self.stiffness, 3)])
 
     def dampers(self, tool: Tool) -> Array:
+        """(6, 6): twice the ratio times the geometric mean of stiffness and inertia, by eigenvectors of both."""
         least = np.repeat([1.0 / LARGEST_INERTIA, 1.0 / LARGEST_MASS], 3)
-        springs = np.array(self.damped_for) if self.damped_for else self.springs
-        return 2.0 * self.damping_ratio * np.sqrt(springs / (np.diag(tool.mobility) + least))
+        root = np.sqrt(np.array(self.damped_for) if self.damped_for else self.springs)
+        # K^(1/2) (K^(1/2) Y K^(1/2))^(-1/2) K^(1/2), Y the mobility
+        values, axes = np.linalg.eigh(root[:, None] * (tool.mobility + np.diag(least)) * root)
+        back = root[:, None] * axes
+        return np.asarray(2.0 * self.damping_ratio * back / np.sqrt(values) @ back.T)
 
 
 class Tool:
@@ -167,6 +171,7 @@ class CartesianJudge(Judge):
         super().__init__(motion, ring, tell)
         self.now = self._start = Situation(settings=ToolSettings())
         self._arrives, self._tried = 0.0, 0.0
+        self._tried_holds: tuple[tuple[int, bytes], list[tuple[Situation, Held]]] = (0, b""), []  # of an effort: all
         self._ways: list[Change] = []  # that may begin now; how long they last, s
         self._rests = True  # the last effort was explained to the last digit
         self._histories = [History()]  # of engines that may be the present one, the likeliest first
@@ -353,6 +358,19 @@ class CartesianJudge(Judge):
 
         Where it may have been: the states whose tool is nearest to where the effort pulls it.
         """
+        if self._tried_holds[0] == (effort := (stamp, tau.tobytes())):  # with other shares of the gains now
+            candidates: Iterable[tuple[Situation, Held]] = self._tried_holds[1]
+        else:
+            candidates = self._holds(stamp, q, v, tau)
+        tried = []
+        for base, held in candidates:
+            tried.append((base, held))
+            situation = replace(base, desired=held)  # type: ignore[arg-type]
+            if self._fits(situation, stamp, q, v, tau):
+                yield situation
+        self._tried_holds = effort, tried
+
+    def _holds(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[tuple[Situation, Held]]:
         known: Any = self.now.desired
         wishes = [change.value for change in self._sent if change.part == "desired"][-LATEST:]
         stamps = np.unique([*self._latest(stamp, SEARCHED), stamp, *self._answered, *self._others])
@@ -369,9 +387,7 @@ class CartesianJudge(Judge):
         knowns = [known for _, known in self._known(stamp, v)]
         for base, known in product(bases, knowns):
             for held in _holds(base, known, stamp, q, v, tau, states, poses, np.concatenate(postures), wrenches):
-                situation = replace(base, desired=held)  # type: ignore[arg-type]
-                if self._fits(situation, stamp, q, v, tau):
-                    yield situation
+                yield base, held
 
     @staticmethod
     def _has_come(change: Change, old: Situation, new: Situation) -> bool:
@@ -392,7 +408,7 @@ def _holds(
     assert isinstance(settings, ToolSettings)
     tool = tool_at(model, q, v, stamp)
     weight, robot = settings.weight(model, q), settings.robot(model, q, v, stamp)
-    damped = settings.dampers(tool) * tool.twist
+    damped = settings.dampers(tool) @ tool.twist
     drawn = tool.left_over((settings.posture_kp * (postures - q) - settings.posture_kd * v).T).T
     wrenches = list({each.tobytes(): each for each in wrenches}.values())
     away = (states - q) @ tool.J.T  # of each state's tool, nearly

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A long campaign in pieces of some minutes, each with a seed of its own; it goes on where it stopped."""
+"""A long campaign in pieces of some minutes, each with a seed of its own; it goes on where it stopped.
+
+The next piece begins while the judge of the last still reads.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,7 @@ from rbd_dynamics.compiler.sources import source_digest
 
 PIECE = 600.0  # s
 LEAST = 60.0  # s: what is shorter is left out
+BEGUN = 60.0  # s for the nodes of a piece to come up: so long after its time nothing of it runs but its judge
 SEEDS = 1000  # pieces of a seed
 ROOMS = "nodes", "control", "robot", "compiler"  # of the package: what is judged
 
@@ -30,13 +35,26 @@ def pieces(options: list[str], hours: float, seed: int, report: Path) -> dict[st
         whole = json.loads(report.read_text())
         if other := [name for name in of if whole.get(name) != of[name]]:
             raise ValueError(f"is of another campaign ({', '.join(other)}): name another file")
-    while (left := 3600.0 * hours - sum(each["seconds"] for each in whole["pieces"])) >= LEAST:
-        number = len(whole["pieces"])
-        piece = _piece(options, min(PIECE, left), SEEDS * seed + number)
+
+    def keep(number: int, running: Future[dict[str, Any]]) -> None:
+        piece = running.result()
         whole["pieces"].append(piece)
-        whole |= _summary(whole["pieces"])
+        whole.update(_summary(whole["pieces"]))
         report.write_text(json.dumps(whole, indent=1) + "\n")
         print(f"piece {number}: {'good' if piece['good'] else 'not good'}, {piece['seconds']:.0f} s", flush=True)
+
+    left = 3600.0 * hours - sum(each["seconds"] for each in whole["pieces"])
+    number, last = len(whole["pieces"]), None
+    with ThreadPoolExecutor() as pool:
+        while left >= LEAST:
+            seconds = min(PIECE, left)
+            running = pool.submit(_piece, options, seconds, SEEDS * seed + number)
+            if last:  # whose judge still reads
+                keep(number - 1, last)
+            wait([running], timeout=seconds + BEGUN)
+            number, left, last = number + 1, left - seconds, running
+        if last:
+            keep(number - 1, last)
     return whole
 
 

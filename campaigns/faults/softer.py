@@ -21,6 +21,7 @@ BACK = 1.5  # s after which it is
 GAP = 0.02  # s without an effort that is explained, in which it may have fallen
 STEPS = 8  # of Gauss and Newton
 SLACK = 1e-6  # of a share
+SETTLED, NEAR = 1e-12, 0.05  # a step after which none is needed; of the largest joint's effort
 
 
 class Softer:
@@ -81,26 +82,29 @@ class Softer:
         damp = all_of_them - none - stiff
         seen = np.abs(tau) < limits
         for share in (_alone(tau - none, stiff, damp, seen), _on_its_way(tau, before, none, stiff, damp, seen)):
-            if share is not None:
-                yield min(max(share, least), most + SLACK)
+            if share is not None and share < most:  # that of `most` is known
+                yield max(share, least)
 
 
 def _alone(rest: Array, stiff: Array, damp: Array, seen: NDArray[np.bool_]) -> float | None:
-    """s, so that rest = s^2 stiff + s damp."""
+    """s, so that rest = s^2 stiff + s damp; None: there is none."""
+    rest, stiff, damp = rest[seen], stiff[seen], damp[seen]
     s = 0.5
     for _ in range(4 * STEPS):
-        slope = (2.0 * s * stiff + damp)[seen]
+        slope = 2.0 * s * stiff + damp
         if not slope.any():
             return None
-        s += float(slope @ (rest - s * s * stiff - s * damp)[seen] / (slope @ slope))
-        s = min(max(s, 0.0), 2.0)
-    return s
+        step = float(slope @ (rest - s * s * stiff - s * damp) / (slope @ slope))
+        s = min(max(s + step, 0.0), 2.0)
+        if abs(step) < SETTLED:
+            break
+    return s if _fits(s * s * stiff + s * damp, rest) else None
 
 
 def _on_its_way(
     tau: Array, before: Array | None, none: Array, stiff: Array, damp: Array, seen: NDArray[np.bool_]
 ) -> float | None:
-    """s, so that tau - before = k (none + s^2 stiff + s damp - before) with some k."""
+    """s, so that tau - before = k (none + s^2 stiff + s damp - before) with some k; None: there is none."""
     if before is None:
         return None
     change, rest = (tau - before)[seen], (none - before)[seen]
@@ -111,4 +115,11 @@ def _on_its_way(
         slopes = np.stack([wanted, k * (2.0 * s * stiff + damp)], axis=1)
         step = np.linalg.lstsq(slopes, change - k * wanted, rcond=None)[0]
         k, s = min(max(k + step[0], 0.0), 1.0), min(max(s + step[1], 0.0), 2.0)
-    return float(s)
+        if float(np.abs(step).max()) < SETTLED:
+            break
+    return float(s) if _fits(k * (rest + s * s * stiff + s * damp), change) else None
+
+
+def _fits(found: Array, wanted: Array) -> bool:
+    """Nearly: what explains an effort is judged by the judge."""
+    return bool(np.abs(found - wanted).max(initial=0.0) <= NEAR * np.abs(wanted).max(initial=0.0))

@@ -126,11 +126,6 @@ class DampedRows(NamedTuple):
         nv = len(X[0])
         return cls(X, [column[:nv] for column in Q], R, inverse, priority)
 
-    @property
-    def mobilities(self) -> list[Scalar]:
-        """Diagonal of J M^-1 J^T: the acceleration along each row by a unit wrench along it alone."""
-        return [dot(column, column) for column in self.X]
-
     def _forward(self, x: Vector) -> list[Scalar]:
         """R^-T x, in order of priority."""
         c: list[Scalar] = []

@@ -37,11 +37,10 @@ def spring_wrench(K: Matrix, error: Vector, with_tool: Scalar) -> list[Scalar]:
     return [*add3(exact, scale3(with_tool, cross(off, force))), *force]
 
 
-def damping_of(given: Vector, ratios: Vector, K: Matrix, mobilities: Vector) -> list[Scalar]:
-    """Damping of each axis: as given, or where negative 2 ratio sqrt(k m) for the mass 1 / mobility that it moves."""
+def damping_of(given: Vector, ratios: Vector, K: Matrix) -> list[Scalar]:
+    """Damping per inertia of each axis: as given, or where negative 2 ratio sqrt(k)."""
     return [
-        where(less(d, 0.0), 2.0 * ratio * sqrt(K[k][k] * reciprocal(mobility) + TINY), d)
-        for k, (d, ratio, mobility) in enumerate(zip(given, ratios, mobilities))
+        where(less(d, 0.0), 2.0 * ratio * sqrt(K[k][k] + TINY), d) for k, (d, ratio) in enumerate(zip(given, ratios))
     ]
 
 

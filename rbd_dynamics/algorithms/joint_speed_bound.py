@@ -18,6 +18,7 @@ SHARE_OF_APPROACH = 0.25  # at most: critically damped with what brakes
 LEARNT = 0.03  # s: in which it is seen that something holds a joint
 LIMIT_MARGIN = 0.1  # rad, m: from where on a joint is kept from its limit
 STOPS = 0.03  # of the margin to a limit of position: so far before it a joint stops, as what pushes it is learnt late
+SWEEPS = 32  # of Gauss and Seidel, from the tip to the base
 FAR = 1e9  # rad, m, and per s^2
 TINY = 1e-300
 
@@ -49,14 +50,11 @@ def distances(
 
 
 class SpeedBound(NamedTuple):
-    """How joints (nv) are braked. shares: 0 (not) to 1. dampers: the acceleration of that. largest: of the shares.
+    """How joints (nv) are braked. largest: how much of the braking there is, 0 to 1, of the joint that has most of it.
 
     room: accelerations (least, most) with which they stay within their limits, however late that is seen.
     """
 
-    velocities: list[Scalar]
-    shares: list[Scalar]
-    dampers: list[Scalar]
     largest: Scalar
     room: list[tuple[Scalar, Scalar]]
 
@@ -74,46 +72,49 @@ class SpeedBound(NamedTuple):
 
         distances: from the lower and the upper limit of position, rad or m, for each joint; None where it has none. A
         joint may move towards its limit the slower the nearer it is, and beyond it not at all. near_only: room ends
-        only where a joint has come so near to such a limit that it has to be slower than elsewhere.
+        only where a joint has come so near to such a limit that it has to be slower than elsewhere, or is braked.
         """
-        shares: list[Scalar] = []
         largest: Scalar = 0.0
-        for v, limit in zip(velocities, limits):
-            size = where(less(v, 0.0), -v, v)
-            share = braking(size * reciprocal(limit))
-            shares.append(share)
-            largest = where(less(largest, share), share, largest)
-        rate = DAMPING * reciprocal(reaction_time)
-        dampers = [-s * rate * v for s, v in zip(shares, velocities)]
-        approach = APPROACH * reciprocal(reaction_time)
+        rate, approach = DAMPING * reciprocal(reaction_time), APPROACH * reciprocal(reaction_time)
         near = SHARE_OF_APPROACH * approach
         near = where(less(near, NEARS), near, NEARS)
         room: list[tuple[Scalar, Scalar]] = []
         for k, (v, limit) in enumerate(zip(velocities, limits)):
-            down = up = REACHED * limit
+            share = braking(where(less(v, 0.0), -v, v) * reciprocal(limit))
+            largest = where(less(largest, share), share, largest)
+            damper = share * rate * v
+            down = up = fast = REACHED * limit
             if distances and (distance := distances[k]) is not None:
                 down, up = (_least(most, near * left) for most, left in zip((down, up), distance))
             least, most = approach * (-down - v), approach * (up - v)
             if near_only:
-                fast = REACHED * limit
-                least, most = where(less(down, fast), least, -FAR), where(less(up, fast), most, FAR)
-            room.append((least, most))
-        return cls(list(velocities), shares, dampers, largest, room)
+                least = where(less(down, fast), least, where(share, least, -FAR))
+                most = where(less(up, fast), most, where(share, most, FAR))
+            slowed, sped = least - where(less(v, 0.0), damper, 0.0), most - where(less(0.0, v), damper, 0.0)
+            # not farther than to its limit on the other side
+            room.append((where(less(most, slowed), most, slowed), where(less(sped, least), least, sped)))
+        return cls(largest, room)
 
-    def change(self, accelerations: Vector) -> list[Scalar]:
-        """What is to be added to accelerations (nv), of which those count that make a joint faster yet."""
-        return [
-            damper - where(less(0.0, a * v), share * a, 0.0)
-            for a, v, share, damper in zip(accelerations, self.velocities, self.shares, self.dampers)
-        ]
+    def within(self, accelerations: Vector, outside: Vector, response: Sequence[Vector]) -> list[Scalar]:
+        """Accelerations (nv) within their room, by efforts of those joints alone that would leave it.
 
-    def within(self, accelerations: Vector, outside: Vector) -> list[Scalar]:
-        """Accelerations (nv) after `change`, within their room. outside (nv): what else accelerates the joints."""
-        found: list[Scalar] = []
-        for a, other, change, (least, most) in zip(accelerations, outside, self.change(accelerations), self.room):
-            whole = a + change + other
-            found.append(where(less(whole, least), least - other, where(less(most, whole), most - other, a + change)))
-        return found
+        outside (nv): what else accelerates the joints. response (nv, nv): M^-1. Each joint is held back by itself, as
+        by a stop or a one-sided damper, which takes energy: accelerations that are cut off one by one need efforts of
+        all joints, which drive them as well. That is the acceleration nearest to the given one in the metric of M
+        (Gauss's principle of least constraint); by Gauss and Seidel, what is left is cut off.
+        """
+        n = range(len(self.room))
+        found, held = list(accelerations), [0.0 for _ in n]  # efforts
+        room = [(least - other, most - other) for (least, most), other in zip(self.room, outside)]
+        inverse = [reciprocal(response[k][k]) for k in n]
+        for _ in range(SWEEPS):
+            for k in reversed(n):
+                least, most = room[k]
+                alone = found[k] - response[k][k] * held[k]
+                effort = (_cut(alone, least, most) - alone) * inverse[k]
+                step, held[k] = effort - held[k], effort
+                found = [a + row[k] * step for a, row in zip(found, response)]
+        return [_cut(a, least, most) for a, (least, most) in zip(found, room)]
 
 
 class EnergyBound(NamedTuple):
@@ -149,6 +150,10 @@ def from_outside(before: Vector, driven: Vector, grown: Vector, span: Scalar, dt
     """
     share = dt * reciprocal(dt + LEARNT)
     return [old + share * (change * reciprocal(span) - a - old) for old, a, change in zip(before, driven, grown)]
+
+
+def _cut(value: Scalar, least: Scalar, most: Scalar) -> Scalar:
+    return where(less(value, least), least, where(less(most, value), most, value))
 
 
 def _least(most: Scalar, left: Scalar) -> Scalar:

@@ -112,3 +112,10 @@ class MassFactor(NamedTuple):
     def solve_transposed(self, b: Sequence[Scalar]) -> list[Scalar]:
         """x with W^T x = b."""
         return self.factor.solve_upper_transposed([k * value for k, value in zip(self.inverse_roots, b)])
+
+    def inverse(self) -> Matrix:
+        """M^-1."""
+        n = range(len(self.roots))
+        columns = [self.solve([float(i == k) for i in n]) for k in n]
+        found = [[dot(columns[i], columns[k]) for k in range(i + 1)] for i in n]
+        return [[found[max(i, k)][min(i, k)] for k in n] for i in n]

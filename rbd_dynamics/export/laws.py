@@ -14,7 +14,7 @@ from rbd_dynamics.compiler.program import Function, Signature
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.cartesian.chart_kernels import coordinates_kernel, motion_kernel
 from rbd_dynamics.control.cartesian.gains import STIFFNESS, CartesianGains
-from rbd_dynamics.control.cartesian.kernel import cartesian_kernel
+from rbd_dynamics.control.cartesian.kernel import cartesian_kernel, damping_kernel
 from rbd_dynamics.control.cartesian.reachable import reachable_kernel
 from rbd_dynamics.control.feedforward import feedforward_law
 from rbd_dynamics.control.hybrid.gains import HybridGains
@@ -33,6 +33,7 @@ Samples = Mapping[str, Array]
 FEEDFORWARD = "feedforward"
 CARTESIAN, REACHABLE = "cartesian_control", "reachable_motion"
 COORDINATES, CHART_MOTION = "chart_coordinates", "chart_motion"
+DAMPING = "tool_damping"
 HYBRID, MULTIPLIERS, PRESSED_ROWS = "hybrid_control", "multiplier_sensor", "pressed_rows"
 
 #: directions of a task frame that a tool moves along and about while it presses
@@ -100,6 +101,17 @@ def _cartesian(robot: Robot, frame: str, rng: np.random.Generator) -> Samples:
         "margins": limits.margins(gains.joint_limit_margin),
         "limit_torques": np.full(model.nv, 10.0),
         "speeds": np.full(model.nv, 3.0),
+    }
+
+
+def _damping(robot: Robot, frame: str, rng: np.random.Generator) -> Samples:
+    along, about = STIFFNESS["impedance"]
+    root = rng.normal(size=(6, 6))
+    return {
+        "stiffness": np.diag([about] * 3 + [along] * 3),
+        "mobility": root @ root.T + np.eye(6),
+        "dampings": np.where(np.arange(6) == 4, 20.0, -1.0),
+        "ratios": np.full(6, 0.7),
     }
 
 
@@ -183,5 +195,6 @@ LAWS = {
     ),
     PRESSED_ROWS: Law(lambda robot, frame: _pressed_rows(robot.model, frame), "frame", _pressing),
     COORDINATES: Law(lambda robot, frame: coordinates_kernel(), "model", _chart),
+    DAMPING: Law(lambda robot, frame: damping_kernel(), "model", _damping),
     CHART_MOTION: Law(lambda robot, frame: motion_kernel(), "model", _chart),
 }

@@ -19,6 +19,7 @@ _KERNELS = {
     "multiplier_sensor": "What a wrench on the tool presses with, and what it has besides.",
     "pressed_rows": "How far the tool is from the plane and from its task frame, and the rows of their rates.",
     "chart_coordinates": "Coordinates of a tool's placement in the chart at a base; the rotation vector is at most pi.",
+    "tool_damping": "Damping with which all swings of a tool die out with one ratio, out of stiffness and mobility.",
     "chart_motion": "A tool's placement and motion out of their coordinates in a chart.",
     "factor_apply": "W x for M = W W^T, without forming W.",
     "factor_apply_transposed": "W^T x for M = W W^T, without forming W.",

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+import scipy.linalg
 from helpers.checks.differences import along_tangent
 from helpers.checks.oracles import assert_close
 from helpers.models.robots import needs_pinocchio, robot_file
@@ -255,8 +256,8 @@ def test_posture_does_not_move_the_tool():
     assert np.abs(J @ (here - there)).max() < 1e-10 * np.abs(here - there).max() * 10
 
 
-def test_damping_is_of_what_moves(arm):
-    """Pushed along one axis alone, the tool answers as critically damped; its mass there is what counts."""
+def test_all_swings_of_a_tool_die_out_with_the_ratio_that_is_asked_for(arm):
+    """M a + D v + K x = 0 falls apart into swings of one ratio, whatever the inertia that moves."""
     controller = firm(arm, damping=None, rotational_damping=None, damping_ratio=0.7)
     scene = Scene(arm, controller)
     out = controller.step(scene.q, scene.v, scene.theta)
@@ -264,8 +265,20 @@ def test_damping_is_of_what_moves(arm):
     pin = Oracle(arm, scene.q, scene.v)
     moved = turn @ pin.J @ np.linalg.solve(pin.M, pin.J.T) @ turn.T
     low = np.repeat([1.0 / controller.gains.largest_inertia, 1.0 / controller.gains.largest_mass], 3)
-    expected = 2 * 0.7 * np.sqrt(np.diag(controller.stiffness) / (np.diag(moved) + low))
-    np.testing.assert_allclose(out.power[0], out.slip @ (expected * out.slip), rtol=1e-10)
+    inertia, K = np.linalg.inv(moved + np.diag(low)), controller.stiffness
+    squares, swings = scipy.linalg.eigh(K, inertia)  # swings^T inertia swings = 1
+    D = np.linalg.inv(swings).T @ np.diag(2.0 * 0.7 * np.sqrt(squares)) @ np.linalg.inv(swings)
+    np.testing.assert_allclose(out.power[0], out.slip @ D @ out.slip, rtol=1e-9)
+
+
+def test_a_damping_that_is_given_is_that_of_its_axis(arm):
+    controller = firm(arm, damping=[10.0, 20.0, 30.0], rotational_damping=None)
+    scene = Scene(arm, controller)
+    both = controller.step(scene.q, scene.v, scene.theta)
+    power, slip = both.power[0], both.slip.copy()
+    alone = firm(arm, damping=0.0, rotational_damping=None)
+    rest = alone.step(scene.q, scene.v, scene.theta).power[0]
+    np.testing.assert_allclose(power - rest, slip[3:] @ ([10.0, 20.0, 30.0] * slip[3:]), rtol=1e-9)
 
 
 def test_wanted_wrenches_are_pressed_with(arm):

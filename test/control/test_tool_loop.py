@@ -31,3 +31,6 @@ def test_feedback_of_the_joints_is_that_of_the_law(law):
     else:
         J = robot.jacobian(Q, "wrist_3_joint")
         np.testing.assert_allclose(K, STIFFNESS * J.T @ J, atol=1e-9 * np.abs(K).max())
+        half = 0.5 * np.linalg.solve(robot.mass_matrix(Q), D)  # critical: M a + D v + K x is (d/dt + half)^2 x
+        square = np.linalg.solve(robot.mass_matrix(Q), K)
+        np.testing.assert_allclose(half @ half, square, atol=1e-5 * np.abs(square).max())

@@ -49,7 +49,7 @@ class CartesianGains:
     """Gains and limits. Lists are of the axes x, y, z of the stiffness; one number is for all three.
 
     stiffness, rotational_stiffness: N/m and N m/rad, by default `STIFFNESS`. damping, rotational_damping: N s/m and
-        N m s/rad; none: with damping_ratio, of the mass that a force along the axis moves. Of the operational-space law
+        N m s/rad; none: all swings of the tool die out with damping_ratio. Of the operational-space law
         all are per effective inertia: 1/s^2 and 1/s.
     stiffness_time: s, in which another stiffness is approached. tank_size: J of energy that making the spring stiffer
         may take before damping, or a softer spring, gives some back; 0: as much as it takes. tank_share: of the

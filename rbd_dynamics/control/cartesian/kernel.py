@@ -3,21 +3,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.algorithms.modal_damping import ModalDamping
 from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.control.cartesian.gains import GainNumbers
-from rbd_dynamics.control.cartesian.law import CartesianLaw, Law
+from rbd_dynamics.control.cartesian.law import CartesianLaw, Law, square
 from rbd_dynamics.control.motion.joint_room import PositionLimits
 from rbd_dynamics.control.terms import TERMS
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.spatial.scalar import Scalar
 
 Array = NDArray[np.float64]
+Vector = Sequence[Scalar]
 
 
 class CartesianOutput(NamedTuple):
@@ -55,6 +59,23 @@ def output_sizes(nv: int) -> list[tuple[int, ...]]:
     """Shapes of the outputs, in the order of `CartesianOutput`."""
     tool: list[tuple[int, ...]] = [(6,), (6,), (12,), (6,), (6,), (6,), (6,), (36,)]
     return [(nv,), (nv,), *tool, *[(1,)] * 5, (nv,), (nv,)]
+
+
+def damping_kernel() -> tuple[Signature, Function]:
+    """Damping (6, 6) of the law `impedance`, out of stiffness and mobility (6, 6) of the tool.
+
+    dampings (6): negative where the ratio counts; ratios (6), of the axes.
+    """
+    matrices = Argument("stiffness", (6, 6)), Argument("mobility", (6, 6))
+    return Signature(
+        (*matrices, Argument("dampings", (6,)), Argument("ratios", (6,))), (Argument("D", (6, 6)),)
+    ), _damping
+
+
+def _damping(stiffness: Vector, mobility: Vector, dampings: Vector, ratios: Vector) -> list[Vector]:
+    damping = ModalDamping.of(dampings, ratios, square(stiffness), square(mobility))
+    columns = [damping.times([float(i == j) for i in range(6)]) for j in range(6)]
+    return [[column[i] for i in range(6) for column in columns]]
 
 
 def cartesian_kernel(model: Model, frame: str, law: Law = "impedance") -> tuple[Signature, Function]:

@@ -27,6 +27,7 @@ from rbd_dynamics.algorithms.coriolis_matrix import coriolis_matrix
 from rbd_dynamics.algorithms.hybrid_control import clamped
 from rbd_dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from rbd_dynamics.algorithms.joint_speed_bound import EnergyBound, SpeedBound, distances, foreseen, from_outside
+from rbd_dynamics.algorithms.modal_damping import ModalDamping
 from rbd_dynamics.algorithms.passive_forces import friction_torque, spring_torque
 from rbd_dynamics.algorithms.tree_factor import MassFactor
 from rbd_dynamics.control.cartesian.gains import GainNumbers
@@ -96,10 +97,10 @@ class CartesianLaw:
         # spring and damper
         now, then = square(x.stiffness), square(x.wanted_stiffness)
         ratios = [gains.rotation_ratio] * 3 + [gains.translation_ratio] * 3
-        # a row that cannot move still counts with the largest inertia
-        mobilities = [m + low for m, low in zip(rows.mobilities, least)] if impedance else [1.0] * 6
-        dampers = damping_of(x.damping, ratios, now, mobilities)
-        damped = [d * s for d, s in zip(dampers, slip)]
+        if impedance:
+            damped = ModalDamping.of(x.damping, ratios, now, tool_mobility(rows, least)).times(slip)
+        else:
+            damped = [d * s for d, s in zip(damping_of(x.damping, ratios, now), slip)]
         power = dot(damped, slip) if impedance else 0.0
         share = where(gains.stiffness_time, x.dt[0] * reciprocal(gains.stiffness_time + x.dt[0] + 1e-300), 1.0)
         K, tank = stiffen(now, then, error, x.tank[0], gains.tank_size, gains.tank_share * x.dt[0] * power, share)
@@ -144,7 +145,7 @@ class CartesianLaw:
         bound = SpeedBound.of(ahead, x.speeds, gains.reaction_time, left)
         outside = from_outside(x.outside, x.driven, [a - b for a, b in zip(v, x.v_before)], x.span[0], x.dt[0])
         driven = W.solve_transposed(W.solve([a - b for a, b in zip(torque, opposed)]))
-        bounded = W.times_transposed(bound.within(driven, outside))  # W^T of the acceleration
+        bounded = W.times_transposed(bound.within(driven, outside, W.inverse()))  # W^T of the acceleration
         whole = EnergyBound.of(W.times_transposed(ahead), gains.largest_energy, gains.reaction_time)
         slowed = whole.change(bounded)
         changed = [a + b - c for a, b, c in zip(bounded, slowed, W.times_transposed(driven))]
@@ -226,6 +227,12 @@ def shortened(torque: Vector, opposed: Vector, limits: Vector) -> list[Scalar]:
         share = where(less(fits, share), fits, share)
     short = less(share, 1.0)  # else they are as they were, to the last digit: none has reached its limit
     return [where(short, held + share * (t - held), t) for t, held in zip(torque, opposed)]
+
+
+def tool_mobility(rows: DampedRows, least: Vector) -> list[list[Scalar]]:
+    """J M^-1 J^T (6, 6), with the least mobilities on its diagonal: what cannot move has the largest inertia."""
+    found = [[dot(a, b) for b in rows.X[: i + 1]] for i, a in enumerate(rows.X)]
+    return [[found[max(i, j)][min(i, j)] + (low if i == j else 0.0) for j in range(6)] for i, low in enumerate(least)]
 
 
 def into(axes: Mat3, six: Vector) -> list[Scalar]:

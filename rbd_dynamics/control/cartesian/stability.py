@@ -27,11 +27,11 @@ SHARES = np.geomspace(1.0, 1e-4, 33)  # of the usual stiffness
 
 
 class ToolLoop(NamedTuple):
-    """A tool's feedback at a posture: M (nv, nv), rows J (6, nv) in the axes of stiffness, inverse masses (6) there."""
+    """A tool's feedback at a posture: M (nv, nv), rows J (6, nv) in the axes of stiffness, mobility (6, 6) there."""
 
     M: Array
     J: Array
-    mobilities: Array
+    mobility: Array
     inverse_inertia: Array | None  # (6, 6) of the tool, where stiffness is per inertia
 
     @classmethod
@@ -48,19 +48,31 @@ class ToolLoop(NamedTuple):
         numbers = GainNumbers(*tuning.gains.numbers())
         least = np.repeat([numbers.least_rotation, numbers.least_translation], 3)
         per_inertia = inverse + np.diag(least) if controller.law == "operational_space" else None
-        return cls(M, J, np.diag(inverse) + least, per_inertia)
+        return cls(M, J, inverse + np.diag(least), per_inertia)
 
     def feedback(self, K: Array, gains: CartesianGains) -> tuple[Array, Array]:
         """Stiffness and damping of the joints (nv, nv), of a stiffness K (6, 6)."""
-        given = gains.dampings()
-        masses = np.ones(6) if self.inverse_inertia is not None else 1.0 / self.mobilities
-        damping = np.where(given < 0.0, 2.0 * gains.damping_ratio * np.sqrt(np.diag(K) * masses), given)
+        given, ratio = gains.dampings(), gains.damping_ratio
+        if self.inverse_inertia is None:
+            D = modal_damping(K, self.mobility, ratio)
+        else:
+            D = np.diag(2.0 * ratio * np.sqrt(np.diag(K)))
+        free = given < 0.0
+        D = np.where(np.outer(free, free), D, np.diag(np.where(free, 0.0, given)))
         inertia = np.eye(6) if self.inverse_inertia is None else np.linalg.inv(self.inverse_inertia)
-        return self.J.T @ inertia @ K @ self.J, self.J.T @ inertia @ np.diag(damping) @ self.J
+        return self.J.T @ inertia @ K @ self.J, self.J.T @ inertia @ D @ self.J
 
     def stiffest(self, K: Array) -> float:
         """Largest squared frequency of swings under K, 1/s^2."""
         return float(np.abs(np.linalg.eigvals(np.linalg.solve(self.M, self.J.T @ K @ self.J))).max())
+
+
+def modal_damping(K: Array, mobility: Array, ratio: float) -> Array:
+    """D (6, 6) with which all swings of a tool die out with the same ratio, as `algorithms.modal_damping` has it."""
+    L = np.linalg.cholesky(mobility)
+    values, axes = np.linalg.eigh(L.T @ K @ L)
+    back = np.linalg.solve(L.T, axes)
+    return np.asarray(2.0 * ratio * back * np.sqrt(np.maximum(values, 0.0)) @ back.T)
 
 
 class StiffnessCheck:

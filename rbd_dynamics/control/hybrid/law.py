@@ -142,7 +142,7 @@ class HybridLaw:
         grown = [now - then for now, then in zip(x.v, x.v_before)]
         outside = from_outside(x.outside, x.driven, grown, x.span[0], dt)
         driven = rows.W.solve_transposed(rows.W.solve(moved))
-        braking = [a - b for a, b in zip(bound.within(driven, outside), driven)]
+        braking = [a - b for a, b in zip(bound.within(driven, outside, rows.W.inverse()), driven)]
         full = [f + b for f, b in zip(full, rows.W.times(rows.W.times_transposed(braking)))]
         tau, lacking = actuated_torque(rows, full, list(self.actuated))
         within = [clamped(t, bound) for t, bound in zip(tau, x.limits)]

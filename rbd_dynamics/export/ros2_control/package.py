@@ -17,6 +17,7 @@ from rbd_dynamics.export.laws import (
     CARTESIAN,
     CHART_MOTION,
     COORDINATES,
+    DAMPING,
     FEEDFORWARD,
     HYBRID,
     MULTIPLIERS,
@@ -40,7 +41,7 @@ _COMMON_PARAMETERS = TEMPLATES / "parts/common_parameters.yaml"
 #: what the templates use; with friction
 _KERNELS = (
     FEEDFORWARD, "inverse_dynamics", "mass_matrix", "coriolis", "gravity", "friction", "kinetic_energy",
-    COORDINATES, CHART_MOTION,
+    COORDINATES, CHART_MOTION, DAMPING,
 )  # fmt: skip
 _KERNELS_OF_TIP = ("pose", "jacobian", CARTESIAN, REACHABLE, HYBRID, MULTIPLIERS, PRESSED_ROWS)
 

@@ -69,16 +69,16 @@ class CartesianControllerParameters(ToolParameters):
         1e5,
     )
     damping: tuple[float, ...] = _axes(
-        "Damping along the axes of stiffness, N s/m or 1/s. Empty: by `damping_ratio`, of the mass that a force "
-        "along the axis moves",
+        "Damping along the axes of stiffness, N s/m or 1/s. Empty: by `damping_ratio`, with the inertia that moves",
         1e4,
     )
     rotational_damping: tuple[float, ...] = _axes(
-        "Damping about the axes of stiffness, N m s/rad or 1/s. Empty: by `damping_ratio`, of the inertia that a "
-        "moment about the axis moves",
+        "Damping about the axes of stiffness, N m s/rad or 1/s. Empty: by `damping_ratio`, with the inertia that moves",
         1e4,
     )
-    damping_ratio: float = parameter(DEFAULTS.damping_ratio, "1 is critical", minimum=0.0, maximum=10.0, dynamic=True)
+    damping_ratio: float = parameter(
+        DEFAULTS.damping_ratio, "Of all swings of the tool; 1 is critical", minimum=0.0, maximum=10.0, dynamic=True
+    )
     stiffness_axes: Carrier = parameter(
         "root", "What the axes of stiffness turn with: root (not at all), tool, wanted (the desired tool)",
         dynamic=True,

@@ -4,6 +4,7 @@
 #define ROBOT_PACKAGE__CARTESIAN_STABILITY_HPP_
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct ToolLoop
 {
   std::array<double, nv * nv> M{};
   std::array<double, 6 * nv> J{};  // rows in the axes of stiffness
-  Six masses{};                    // that forces along them, and moments about them, move
+  std::array<double, 36> mobility{};  // of the tool, along them and about them
   std::vector<double> inverse;     // of M, row by row
 
   // False where it cannot be computed.
@@ -55,11 +56,14 @@ struct ToolLoop
       for (std::size_t i = 0; i < nv; ++i) inverse[i * nv + j] = column[i];
     }
     for (std::size_t k = 0; k < 6; ++k) {
-      double mobility = k < 3 ? settings.gains.least_rotation : settings.gains.least_translation;
-      for (std::size_t i = 0; i < nv; ++i) {
-        for (std::size_t j = 0; j < nv; ++j) mobility += J[k * nv + i] * inverse[i * nv + j] * J[k * nv + j];
+      for (std::size_t l = 0; l < 6; ++l) {
+        double & entry = mobility[6 * k + l];
+        entry = 0.0;
+        for (std::size_t i = 0; i < nv; ++i) {
+          for (std::size_t j = 0; j < nv; ++j) entry += J[k * nv + i] * inverse[i * nv + j] * J[l * nv + j];
+        }
       }
-      masses[k] = 1.0 / mobility;
+      mobility[7 * k] += k < 3 ? settings.gains.least_rotation : settings.gains.least_translation;
     }
     return true;
   }
@@ -69,16 +73,24 @@ struct ToolLoop
   {
     std::vector<double> K(nv * nv), D(nv * nv), lighter(inverse);
     for (double & entry : lighter) entry /= lighter_inertia;
+    std::array<double, 36> stiffness{}, damping{};
+    Six ratios{};
     for (std::size_t k = 0; k < 6; ++k) {
-      const double stiffness = share * settings.stiffness[7 * k];
-      const double given = settings.damping[k], ratio = k < 3 ? settings.gains.rotation_ratio
-                                                              : settings.gains.translation_ratio;
-      const double damping = given < 0.0 ? 2.0 * ratio * std::sqrt(stiffness * masses[k]) : given;
-      for (std::size_t i = 0; i < nv; ++i) {
-        for (std::size_t j = 0; j < nv; ++j) {
-          const double both = J[k * nv + i] * J[k * nv + j];
-          K[i * nv + j] += stiffness * both;
-          D[i * nv + j] += damping * both;
+      stiffness[7 * k] = share * settings.stiffness[7 * k];
+      ratios[k] = k < 3 ? settings.gains.rotation_ratio : settings.gains.translation_ratio;
+    }
+    if (
+      robot_package_tool_damping(
+        stiffness.data(), mobility.data(), settings.damping.data(), ratios.data(), damping.data()) != ROBOT_PACKAGE_OK)
+      return std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < 6; ++k) {
+      for (std::size_t l = 0; l < 6; ++l) {
+        for (std::size_t i = 0; i < nv; ++i) {
+          for (std::size_t j = 0; j < nv; ++j) {
+            const double both = J[k * nv + i] * J[l * nv + j];
+            K[i * nv + j] += stiffness[6 * k + l] * both;
+            D[i * nv + j] += damping[6 * k + l] * both;
+          }
         }
       }
     }
