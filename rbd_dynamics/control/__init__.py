@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from rbd_dynamics.control.contact.residual_monitor import ResidualMonitor
     from rbd_dynamics.control.contact.state_filter import StateFilter
     from rbd_dynamics.control.feedforward import Feedforward
-    from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+    from rbd_dynamics.control.hybrid.controller import HybridController
     from rbd_dynamics.control.hybrid.gains import HybridGains
+    from rbd_dynamics.control.hybrid.law import HybridOutput
     from rbd_dynamics.control.hybrid.limits import HybridLimits
     from rbd_dynamics.control.hybrid.multiplier_sensor import MultiplierSensor
     from rbd_dynamics.control.hybrid.normal import NormalEstimator, NormalOptions

@@ -119,17 +119,19 @@ def _masses(robot: Exported) -> str:
 def _declaration(kernel: Selected, function: CFunction) -> str:
     inputs = [argument.name for argument in kernel.signature.inputs]
     lines = [f"{kernel.name}: {kernel_text(kernel.name)}"]
-    lines += [_explained(argument, argument.name) for argument in kernel.signature.inputs]
-    lines += [_explained(argument, output_name(argument, inputs), "out: ") for argument in kernel.signature.outputs]
+    lines += [_explained(kernel, argument, argument.name) for argument in kernel.signature.inputs]
+    lines += [
+        _explained(kernel, argument, output_name(argument, inputs), "out: ") for argument in kernel.signature.outputs
+    ]
     numbers = function.pieces.size
     work = f", about {-(-numbers * function.precision.bits // 8192)} KiB on the stack" if numbers else ""
     lines.append(f"{kernel.program.operations} operations{work}.")
     return f"{comment(lines)}\n{function.declaration};\n"
 
 
-def _explained(argument: Argument, name: str, what: str = "") -> str:
+def _explained(kernel: Selected, argument: Argument, name: str, what: str = "") -> str:
     shape = " x ".join(map(str, argument.shape)) or "1"
-    text = argument_text(argument.name)
+    text = argument_text(argument.name, kernel.name)
     return f"  {what}{name} ({shape})" + (f": {text}" if text else "")
 
 

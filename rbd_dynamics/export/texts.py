@@ -14,6 +14,10 @@ _KERNELS = {
     "cartesian_control": "Torques of a compliant tool, within limits, and what they were found with: the impedance law "
     "of rbd_dynamics.control.CartesianController.",
     "reachable_motion": "One step of a joint motion along which the tool follows its target, as far as the arm can.",
+    "hybrid_control": "Torques of a tool that presses on a plane and moves along it, within limits, and what they were "
+    "found with: the geometric law of rbd_dynamics.control.HybridController.",
+    "multiplier_sensor": "What a wrench on the tool presses with, and what it has besides.",
+    "pressed_rows": "How far the tool is from the plane and from its task frame, and the rows of their rates.",
     "chart_coordinates": "Coordinates of a tool's placement in the chart at a base; the rotation vector is at most pi.",
     "tool_damping": "Damping with which all swings of a tool die out with one ratio, out of stiffness and mobility.",
     "chart_motion": "A tool's placement and motion out of their coordinates in a chart.",
@@ -93,6 +97,43 @@ _ARGUMENTS = {
     "driven": "accelerations that the last efforts gave",
 }
 
+#: other words for what has the same name elsewhere
+_TASK_ROWS = "rotation vector from the task frame (rad), then place in it (m), of the directions that are controlled"
+_IN_KERNELS = {
+    "hybrid_control": {
+        "theta": f"wanted: {_TASK_ROWS}",
+        "theta_found": f"measured: {_TASK_ROWS}",
+        "force": "wanted along the normal, N; positive presses",
+        "approach": "velocity along the normal that its damping aims at, m/s",
+        "measured": "force along the normal by a sensor, N",
+        "integral": "of the force error, N s",
+        "task_integral": "of theta's error",
+        "gains": "kp and kd of each row, ki, its limit, normal damping, posture's kp and kd, task_ki, its limit, "
+        "reaction time, 1: has a posture, dt",
+        "parameters": "two zeros; placements of the tool in its frame and of the task frame (rotation, row by row, "
+        "then place), offset; the same placements, 1, 0, 0, 0",
+        "h_found": "distance from the plane, m",
+        "drift_found": "its rate, m/s",
+        "force_found": "with what the integral adds, N",
+        "rank_found": "of all rows; fewer than rows: singular",
+        "braking_found": "how far joints are kept from their limits of velocity, 0 to 1",
+    },
+    "multiplier_sensor": {
+        "wrench": "that acts on the frame: moment, then force",
+        "free": "what the sensor reads where nothing is touched",
+        "parameters": "two zeros; placements of the tool in its frame and of the task frame, offset",
+        "multipliers": "force along the normal, N",
+        "beside": "force besides (N), moment about the tool's point (N m), power on what is touched (W)",
+        "efforts": "of what is felt besides on the joints",
+    },
+    "pressed_rows": {
+        "parameters": "as of hybrid_control",
+        "h": "distance from the plane, m, then theta",
+        "A": "rows of their rates",
+        "Adot_v": "their accelerations without joint accelerations",
+    },
+}
+
 
 def kernel_text(name: str) -> str:
     """One sentence on a kernel."""
@@ -108,6 +149,7 @@ def kernel_text(name: str) -> str:
     return f"{found} Of the frame {' '.join(frame.split())}." if frame else found
 
 
-def argument_text(name: str) -> str:
-    """What an argument is; nothing where its name says it: a matrix, a derivative."""
-    return _ARGUMENTS.get(name, "")
+def argument_text(name: str, kernel: str) -> str:
+    """What an argument of a kernel is; nothing where its name says it: a matrix, a derivative."""
+    own = _IN_KERNELS.get(kernel.partition(":")[0], {})
+    return own.get(name) or _ARGUMENTS.get(name, "")

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.hybrid.approach import Approach
-from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.controller import HybridController
+from rbd_dynamics.control.hybrid.law import HybridOutput
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 

@@ -4,52 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.algorithms.joint_speed_bound import LIMIT_MARGIN
-from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.hybrid.gains import HybridGains, quotient
-from rbd_dynamics.control.hybrid.law import LAWS, HybridLaw, Law
+from rbd_dynamics.control.hybrid.law import LAWS, HybridOutput, Law, gain_count, hybrid_kernel, output_sizes
 from rbd_dynamics.control.motion.joint_room import PositionLimits, usable_speeds
 from rbd_dynamics.control.safety.foresight import RecentVelocities
-from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
-from rbd_dynamics.kernels.specialise import function_of
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.se3 import Transform
 
 Array = NDArray[np.float64]
-
-
-class HybridOutput(NamedTuple):
-    """What one step found; the same two sets of arrays in turn.
-
-    tau (nv): the command. wanted (nv): the same without effort limits. theta, rate (k): task rows and
-    their velocity. h, drift (m): how far the constraints are from being met, and how fast they leave.
-    force (m): commanded multipliers. integral (m): of the force error. task_integral (k): of the task error.
-    lacking (nv): torque that joints without actuator would need. rank: of constraints and task together.
-    braking: how far joints are kept from their limits of velocity, 0 (not) to 1. outside, driven (nv): what accelerates
-    joints beside the command and what is measured, as far as it has been seen, and what these do, rad/s^2 or m/s^2.
-    """
-
-    tau: Array
-    wanted: Array
-    theta: Array
-    rate: Array
-    h: Array
-    drift: Array
-    force: Array
-    integral: Array
-    task_integral: Array
-    lacking: Array
-    rank: Array
-    braking: Array
-    outside: Array
-    driven: Array
 
 
 class HybridController:
@@ -111,15 +80,18 @@ class HybridController:
         self.velocity_limits = usable_speeds(given)
         self._positions = PositionLimits.of(robot.model)
         self._margins = self._positions.margins(LIMIT_MARGIN)
-        self._numbers = np.zeros(2 * self.k + 10)
+        self._numbers = np.zeros(gain_count(self.k))
         self.reaction_time = reaction_time
         self._recent = RecentVelocities()
         # the integral is read and written: two sets of arrays take turns
-        self._output = HybridOutput(*(np.zeros(size) for size in self._sizes()))
-        self._work = HybridOutput(*(np.zeros(size) for size in self._sizes()))
+        sizes = output_sizes(nv, self.m, self.k)
+        self._output, self._work = (HybridOutput(*map(np.zeros, sizes)) for _ in range(2))
         self.tune(gains or HybridGains())
         self._none = np.zeros(self.m), np.zeros(self.k)
-        self._kernel = self._build()
+        signature, function = hybrid_kernel(
+            robot.model, constraints, task, law=law, actuated=self.actuated, friction=robot.friction
+        )
+        self._kernel: Evaluation = robot.custom_kernel("hybrid_position_force", signature, function)
         self._call = self._kernel.fast
 
     def tune(self, gains: HybridGains) -> None:
@@ -258,25 +230,3 @@ class HybridController:
         self._recent.add(v, dt)
         self._output, self._work = self._work, out
         return self._output
-
-    def _sizes(self) -> list[tuple[int, ...]]:
-        nv, m, k = (self.robot.model.nv,), (self.m,), (self.k,)
-        return [nv, nv, k, k, m, m, m, m, k, nv, (), (), nv, nv]
-
-    def _build(self) -> Evaluation:
-        m, k = (self.m,), (self.k,)
-        sizes = sizes_of(self.robot.model, len(self._rows), len(self._rows.parameters))
-        own = {"theta": k, "rate": k, "acceleration": k, "force": m, "approach": m, "measured": m, "integral": m}
-        nv = self.velocity_limits.shape
-        own |= {"task_integral": k, "posture": nv, "v_before": nv, "span": (1,), "outside": nv, "driven": nv}
-        shared = {"gains": self._numbers.shape} | dict.fromkeys(("limits", "speeds", "lower", "upper", "margins"), nv)
-        named = {name: Argument(name, shape) for name, shape in own.items()}
-        named |= {name: Argument(name, shape, shared=True) for name, shape in shared.items()}
-        outputs = tuple(Argument(f"{name}_found", size) for name, size in zip(HybridOutput._fields, self._sizes()))
-        signature = Signature(arguments(f"q v {' '.join(named)} parameters inertia", sizes, named), outputs)
-        friction = self.robot.friction
-        holonomic = tuple(self.task.holonomic.tolist())
-        actuated, limited = tuple(self.actuated.tolist()), tuple(self._positions.limited.tolist())
-        law = HybridLaw(self.law, self.m, self.k, holonomic, actuated, limited, self._rows)
-        function = function_of(self.robot.model, signature, law, friction=friction, constraints=self._rows)
-        return self.robot.custom_kernel("hybrid_position_force", signature, function)

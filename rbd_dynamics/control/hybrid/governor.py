@@ -8,7 +8,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.controller import HybridController
+from rbd_dynamics.control.hybrid.law import HybridOutput
 from rbd_dynamics.control.hybrid.placement import Placement, PlacementPath
 from rbd_dynamics.control.hybrid.reachable import ReachableTask, TaskStep
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion

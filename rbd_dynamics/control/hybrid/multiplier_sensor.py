@@ -14,12 +14,13 @@ from rbd_dynamics.algorithms.constrained_dynamics import transposed_times
 from rbd_dynamics.algorithms.frames import frame_jacobian
 from rbd_dynamics.algorithms.hybrid_control import multipliers_of
 from rbd_dynamics.algorithms.kinematics import combine
-from rbd_dynamics.compiler.program import Argument, Signature
+from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.constraints.base import PairConstraint
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.kernels.specialise import function_of
+from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.scalar import Scalar, dot, sqrt
 from rbd_dynamics.spatial.so3 import cross, dot3, sub3
@@ -67,13 +68,7 @@ class MultiplierSensor:
         self._out, self._beside = np.zeros(len(constraints)), np.zeros(3)
         self._beside_efforts = np.zeros(model.nv)
         self._still, self._nothing = np.zeros(model.nv), np.zeros(6)
-        sizes = sizes_of(model, len(constraints), len(constraints.parameters))
-        named = {"free": Argument("free", (6,))}
-        outputs = (*arguments("multipliers", sizes), Argument("beside", (3,)), Argument("efforts", (model.nv,)))
-        signature = Signature(arguments("q v wrench free parameters", sizes, named), outputs)
-        sensed = functools.partial(_sensed, constraints)
-        function = function_of(model, signature, sensed, frame=frame, constraints=constraints)
-        self._kernel = robot.custom_kernel("multiplier_sensor", signature, function)
+        self._kernel = robot.custom_kernel("multiplier_sensor", *sensor_kernel(model, constraints, frame))
         self._call = self._kernel.fast
 
     def multipliers(self, q: Array, wrench: Array) -> Array:
@@ -96,6 +91,16 @@ class MultiplierSensor:
         """What the wrench that was read last has besides multipliers."""
         force, moment, power = self._beside.tolist()
         return Beside(force, moment, power, self._beside_efforts)
+
+
+def sensor_kernel(model: Model, constraints: ConstraintSet, frame: str) -> tuple[Signature, Function]:
+    """What the sensor on a frame says of the constraints, as a kernel's function, with what goes in and out."""
+    sizes = sizes_of(model, len(constraints), len(constraints.parameters))
+    named = {"free": Argument("free", (6,))}
+    outputs = (*arguments("multipliers", sizes), Argument("beside", (3,)), Argument("efforts", (model.nv,)))
+    signature = Signature(arguments("q v wrench free parameters", sizes, named), outputs)
+    sensed = functools.partial(_sensed, constraints)
+    return signature, function_of(model, signature, sensed, frame=frame, constraints=constraints)
 
 
 def _sensed(constraints: ConstraintSet, x: Inputs) -> list[Vector]:

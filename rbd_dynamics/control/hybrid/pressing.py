@@ -20,9 +20,10 @@ from rbd_dynamics.control.hybrid.checks import HybridChecks, one_sided
 from rbd_dynamics.control.hybrid.contact_sense import ContactSense
 from rbd_dynamics.control.hybrid.contact_watch import ContactWatch, GivingWay
 from rbd_dynamics.control.hybrid.continuous_angles import ContinuousAngles
-from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.governor import TaskGovernor
 from rbd_dynamics.control.hybrid.hold import FreeMotion, inertia_of
+from rbd_dynamics.control.hybrid.law import HybridOutput
 from rbd_dynamics.control.hybrid.letting_go import HeldByFriction, LettingGo
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.hybrid.approach import Approach
-from rbd_dynamics.control.hybrid.controller import HybridOutput
+from rbd_dynamics.control.hybrid.law import HybridOutput
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.normal_speed import NormalSpeed
 

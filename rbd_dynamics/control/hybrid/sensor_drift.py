@@ -15,7 +15,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.controller import HybridController
+from rbd_dynamics.control.hybrid.law import HybridOutput
 from rbd_dynamics.spatial.rank import pseudoinverse, size_of
 
 Array = NDArray[np.float64]

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.control.hybrid.checks import SINGULAR
-from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.governor import PlacementLimits, TaskGovernor
 from rbd_dynamics.control.hybrid.hold import HybridHold
+from rbd_dynamics.control.hybrid.law import HybridOutput
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
 from rbd_dynamics.control.hybrid.placement import Placement

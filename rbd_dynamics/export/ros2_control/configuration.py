@@ -11,12 +11,18 @@ from collections.abc import Iterable
 from rbd_dynamics.control.pd_gains import gains_of_faster_law, named
 from rbd_dynamics.control.safety.closed_loop import Timing
 from rbd_dynamics.control.terms import TERMS, WITHOUT_FRICTION
+from rbd_dynamics.export.ros2_control.pressing import LATE, PressingGains, gains_at
 from rbd_dynamics.export.ros2_control.tool import Tool
 from rbd_dynamics.formats.urdf_writer import model_to_urdf
 from rbd_dynamics.model.model import EARTH, Joint, Model
 from rbd_dynamics.robot import Robot
 
 _STATES = ("position", "velocity", "effort")
+#: of the simulated force-torque sensor
+SENSOR = "wrench"
+_AXES = tuple(f"{what}.{axis}" for what in ("force", "torque") for axis in "xyz")
+#: with one number for each direction
+_LISTS = ("kp", "kd")
 #: Hz. References may step: far set-points, and velocities between points that have none. Faster feedback then asks for
 #: more than efforts may change (effort_rates) and loses the robot: a Panda and a UR5 at 0.5 rad with 2 Hz, not at 1 rad
 #: with 1 Hz.
@@ -31,7 +37,7 @@ def controllers_yaml(model: Model, package: str, rate: int, tool: Tool) -> str:
     timing = Timing(1.0 / rate, 1.0 / rate)
     law, gains = gains_of_faster_law(Robot(model, backend="reference"), timing, most=FASTEST)
     terms = TERMS if any(joint.friction for joint in model.joints) else WITHOUT_FRICTION
-    stiffness = tool.gains(timing)
+    stiffness, pressing = tool.gains(timing), gains_at(rate)
     joints = [json.dumps(name) for name in gains.joints]
     chained = [json.dumps(f"feedforward_controller/{name}") for name in gains.joints]
     return f"""\
@@ -45,6 +51,8 @@ controller_manager:
       type: {package}/FeedforwardController
     cartesian_controller:
       type: {package}/CartesianImpedanceController
+    hybrid_force_controller:
+      type: {package}/HybridForceController
     arm_controller:
       type: joint_trajectory_controller/JointTrajectoryController
 
@@ -74,11 +82,25 @@ cartesian_controller:
     stiffness: {_row([stiffness.stiffness])}
     rotational_stiffness: {_row([stiffness.rotational_stiffness])}
     delay: {1.0 / rate!r}
+
+# In place of all: the tool presses on the plane z = 0 of the task frame. Set that frame, near where it presses, and
+# the tool's axes, which are those of the task frame where it is not turned: here of a tool that points down.
+hybrid_force_controller:
+  ros__parameters:
+    sensor_name: {SENSOR}
+    tool_orientation: [3.14159265, 0.0, 0.0]
+    task_position: [0.0, 0.0, 0.0]
+{_lines(pressing)}
+    delay: {1.0 / rate!r}
+    sensor_delay: {LATE / rate!r}
 """
 
 
 def description(model: Model, package: str) -> str:
-    """The robot as a URDF without shapes, with the element of ros2_control that makes its dynamics the hardware."""
+    """The robot as a URDF without shapes, with the element of ros2_control that makes its dynamics the hardware.
+
+    A force-torque sensor is at the tip.
+    """
     robot = ET.fromstring(model_to_urdf(model.with_gravity(EARTH), shapes=False))  # the kernels have its own
     control = ET.SubElement(robot, "ros2_control", name=package, type="system")
     hardware = ET.SubElement(control, "hardware")
@@ -90,8 +112,17 @@ def description(model: Model, package: str) -> str:
             state = ET.SubElement(made, "state_interface", name=name)
             if name == "position":
                 ET.SubElement(state, "param", name="initial_value").text = repr(_beginning(joint))
+    sensor = ET.SubElement(control, "sensor", name=SENSOR)
+    for name in _AXES:
+        ET.SubElement(sensor, "state_interface", name=name)
     ET.indent(robot)
     return f'<?xml version="1.0"?>\n{ET.tostring(robot, encoding="unicode")}\n'
+
+
+def _lines(gains: PressingGains) -> str:
+    """Parameters."""
+    rows = ((name, _row([value])) for name, value in gains._asdict().items())
+    return "\n".join(f"    {name}: {row if name in _LISTS else row[1:-1]}" for name, row in rows)
 
 
 def _reason(limit: str) -> str:

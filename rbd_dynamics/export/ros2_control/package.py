@@ -13,9 +13,20 @@ from rbd_dynamics.export.cpp_header import cpp_header
 from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.folder import check_free, write_folder
 from rbd_dynamics.export.header import header
-from rbd_dynamics.export.laws import CARTESIAN, CHART_MOTION, COORDINATES, DAMPING, FEEDFORWARD, REACHABLE
+from rbd_dynamics.export.laws import (
+    CARTESIAN,
+    CHART_MOTION,
+    COORDINATES,
+    DAMPING,
+    FEEDFORWARD,
+    HYBRID,
+    MULTIPLIERS,
+    PRESSED_ROWS,
+    REACHABLE,
+)
 from rbd_dynamics.export.names import identifier, prefix_of
 from rbd_dynamics.export.ros2_control.configuration import controllers_yaml, description
+from rbd_dynamics.export.ros2_control.pressing import pressing_header
 from rbd_dynamics.export.ros2_control.tool import Tool
 from rbd_dynamics.export.selection import OF_CONTROLLERS, selected
 from rbd_dynamics.export.self_test import self_test
@@ -32,7 +43,7 @@ _KERNELS = (
     FEEDFORWARD, "inverse_dynamics", "mass_matrix", "coriolis", "gravity", "friction", "kinetic_energy",
     COORDINATES, CHART_MOTION, DAMPING,
 )  # fmt: skip
-_KERNELS_OF_TIP = ("pose", "jacobian", CARTESIAN, REACHABLE)
+_KERNELS_OF_TIP = ("pose", "jacobian", CARTESIAN, REACHABLE, HYBRID, MULTIPLIERS, PRESSED_ROWS)
 
 
 def export_ros2_control(
@@ -46,14 +57,15 @@ def export_ros2_control(
 ) -> list[str]:
     """Write a package for ros2_control, in C++17 around the robot's kernels; returns the files' names.
 
-    It has the chainable controllers `FeedforwardController` and `CartesianImpedanceController`, the hardware
-    `DynamicsSystem`, which is the robot by its own dynamics, a plugin for inverse_dynamics_solver, parameters with
-    gains, a description, a launch file and tests (docs/export.md).
+    It has the chainable controllers `FeedforwardController`, `CartesianImpedanceController` and
+    `HybridForceController`, the hardware `DynamicsSystem`, which is the robot by its own dynamics, a plugin for
+    inverse_dynamics_solver, parameters with gains, a description, a launch file and tests (docs/export.md).
 
     Parameters:
         output: a folder that is not there yet, or empty.
         name: of the package; default: the folder's.
-        tip: the frame that the tool is on, and that can touch the simulated floor; default: the last link that moves.
+        tip: the frame that the tool is on, and that can touch the simulated floor, with a simulated sensor; default:
+            the last link that moves.
         rate: of the controller manager, Hz, for which the gains are.
         progress: called with a line before each step that takes long.
 
@@ -100,6 +112,7 @@ def export_ros2_control(
         f"include/{prefix}/{prefix}.h": header(exported),
         f"include/{prefix}/{prefix}.hpp": cpp_header(exported),
         f"include/{prefix}/tool_constants.hpp": tool.header(exported),
+        f"include/{prefix}/pressing_constants.hpp": pressing_header(exported, frame),
         f"src/{prefix}.c": source(exported).replace(f'#include "{prefix}.h"', f'#include "{prefix}/{prefix}.h"'),
         f"test/{prefix}_self_test.c": self_test(exported),
         "config/controllers.yaml": controllers,

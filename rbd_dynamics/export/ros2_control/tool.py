@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +18,10 @@ from rbd_dynamics.control.safety.closed_loop import Timing
 from rbd_dynamics.export.c_code import number
 from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.names import literal
+from rbd_dynamics.export.ros2_control.constants import Numbers, constants_header, declared
 from rbd_dynamics.robot import Robot
 
-#: names in C++, values, and what they are
-_NUMBERS: Sequence[tuple[str, float, str]] = (
+_NUMBERS: Numbers = (
     ("behind_most", reachable.BEHIND, "m: a target waits that is so far ahead"),
     ("turn_length", reachable.TURN, "m, that a turn by 1 rad counts as"),
     ("far_away", reachable.FAR, "m: a target that is farther away has not been come to by moving"),
@@ -74,35 +74,23 @@ class Tool:
 
     def header(self, exported: Exported) -> str:
         """The header of numbers, in C++."""
-        prefix, guard = exported.prefix, f"{exported.capital}__TOOL_CONSTANTS_HPP_"
         room, postures, inertia = JointRoom(self._robot.model), self._check.postures, self._check.inertia
-        rows = [
-            f"constexpr double {name} = {number(value, exported.precision)};  // {text}"
-            for name, value, text in _NUMBERS
+        lines = [
+            f"constexpr std::size_t foresight = {foresight.FORESIGHT};  // steps: over which velocities grow",
+            *declared(exported, _NUMBERS),
+            "\n// what a motion that is planned ahead may take of the joints' limits of position, rad or m",
+            f"constexpr double room_lower[nv] = {exported.row(room.lower)};",
+            f"constexpr double room_upper[nv] = {exported.row(room.upper)};",
+            "// the largest inertia of each joint that is met at random postures, kg m^2 or kg",
+            f"constexpr double most_inertia[nv] = {exported.row(largest_inertias(self._robot))};",
+            f"constexpr const char * tool_frame = {literal(self._frame)};  // that the tool is on",
+            "// postures where a stiffness is most likely to be unstable, and the joint that limits it there",
+            f"constexpr std::size_t delicate_postures = {len(postures)};",
+            f"constexpr double delicate_posture[{len(postures)}][nv] = {{{_rows(exported, postures)}}};",
+            f"constexpr const char * lightest_joint = {literal(self._check.lightest)};",
+            f"constexpr double lightest_inertia = {number(inertia, exported.precision)};  // kg m^2 or kg",
         ]
-        return "\n".join(
-            [
-                "// SPDX-License-Identifier: Apache-2.0",
-                f"// {exported.origin} Numbers of its laws for a tool, and of this arm.",
-                f"#ifndef {guard}\n#define {guard}\n",
-                f'#include <cmath>\n#include <cstddef>\n\n#include "{prefix}/{prefix}.hpp"\n',
-                f"namespace {prefix}\n{{\n",
-                f"constexpr std::size_t foresight = {foresight.FORESIGHT};  // steps: over which velocities grow",
-                *rows,
-                "\n// what a motion that is planned ahead may take of the joints' limits of position, rad or m",
-                f"constexpr double room_lower[nv] = {exported.row(room.lower)};",
-                f"constexpr double room_upper[nv] = {exported.row(room.upper)};",
-                "// the largest inertia of each joint that is met at random postures, kg m^2 or kg",
-                f"constexpr double most_inertia[nv] = {exported.row(largest_inertias(self._robot))};",
-                f"constexpr const char * tool_frame = {literal(self._frame)};  // that the tool is on",
-                "// postures where a stiffness is most likely to be unstable, and the joint that limits it there",
-                f"constexpr std::size_t delicate_postures = {len(postures)};",
-                f"constexpr double delicate_posture[{len(postures)}][nv] = {{{_rows(exported, postures)}}};",
-                f"constexpr const char * lightest_joint = {literal(self._check.lightest)};",
-                f"constexpr double lightest_inertia = {number(inertia, exported.precision)};  // kg m^2 or kg",
-                f"\n}}  // namespace {prefix}\n\n#endif  // {guard}\n",
-            ]
-        )
+        return constants_header(exported, "tool_constants", "Numbers of its laws for a tool, and of this arm.", lines)
 
 
 def _rows(exported: Exported, rows: Iterable[np.ndarray]) -> str:

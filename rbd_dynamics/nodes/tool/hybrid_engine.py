@@ -12,9 +12,10 @@ from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.control.contact.sensor_tool import SensorTool
 from rbd_dynamics.control.feedforward import per_joint
 from rbd_dynamics.control.hybrid.checks import LARGEST_ANGLE, force_problem
-from rbd_dynamics.control.hybrid.controller import HybridController, HybridOutput
+from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.free_reading import FreeReading
 from rbd_dynamics.control.hybrid.gains import HybridGains
+from rbd_dynamics.control.hybrid.law import HybridOutput
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import MultiplierSensor
 from rbd_dynamics.control.hybrid.normal import NormalEstimator, NormalOptions

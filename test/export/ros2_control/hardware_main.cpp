@@ -63,6 +63,10 @@ int main()
   }
 
   info = usual();
+  info.hardware_parameters["wrench_noise"] = "-1";
+  if (begins(info)) return 11;
+
+  info = usual();
   info.hardware_parameters["substep"] = "1e-5";
   std::unique_ptr<hardware_interface::SystemInterface> hardware(make_plugin());
 #if HARDWARE_INTERFACE_VERSION_GTE(4, 34, 0)
@@ -103,5 +107,32 @@ int main()
   hardware->perform_command_mode_switch({}, names);
   cycles(2);
   show("stopped");
+
+  // a sensor at a tip that is 1 mm below the floor
+  arm::Placed tip;
+  if (!arm::tool_at(arm::filled(0.15), arm::Placed::of(arm::unturned, {}), tip)) return 12;
+  info.hardware_parameters["floor_height"] = std::to_string(tip[11] + 1e-3);
+  hardware_interface::ComponentInfo sensor;
+  sensor.name = "wrist";
+  for (const char * axis : {"force.x", "force.y", "force.z", "torque.z"})
+    sensor.state_interfaces.push_back({axis, "double", ""});
+  info.sensors.push_back(sensor);
+  hardware.reset(make_plugin());
+#if HARDWARE_INTERFACE_VERSION_GTE(4, 34, 0)
+  (void)hardware->on_init(hardware_interface::HardwareComponentInterfaceParams{info});
+#else
+  (void)hardware->on_init(info);
+#endif
+  if (hardware->on_configure({}) != CallbackReturn::SUCCESS) return 13;
+  cycles(1);
+  const auto force = [&] {
+    const auto & all = hardware->states;
+    return arm::turned(tip.R(), {all.at("wrist/force.x"), all.at("wrist/force.y"), all.at("wrist/force.z")});
+  };
+  const arm::Three first = force();
+  cycles(1);
+  const arm::Three second = force();
+  std::printf("sensor %.17g %.17g %.17g %d %d %.17g\n", first[0], first[1], first[2], first != second,
+    static_cast<int>(hardware->states.count("wrist/torque.x")), hardware->states.at("wrist/torque.z"));
   return 0;
 }

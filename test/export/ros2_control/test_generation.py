@@ -17,10 +17,15 @@ import rbd_dynamics as rbd
 from rbd_dynamics.__main__ import main
 from rbd_dynamics.control import CartesianController, CartesianGains, joint_gains
 from rbd_dynamics.control.cartesian.stability import StiffnessCheck
+from rbd_dynamics.control.hybrid.gains import HybridGains
+from rbd_dynamics.control.hybrid.stability import Plant
 from rbd_dynamics.control.safety.closed_loop import Timing
 from rbd_dynamics.export import export_ros2_control
+from rbd_dynamics.export.ros2_control.package import TEMPLATES
+from rbd_dynamics.export.ros2_control.pressing import LATE, gains_at
 from rbd_dynamics.model.tip import tip_of
 from rbd_dynamics.nodes.interface.cartesian_controller import CartesianControllerParameters
+from rbd_dynamics.nodes.interface.hybrid_controller import HybridControllerParameters
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +97,31 @@ def test_parameters_of_the_cartesian_controller_are_the_library_s_defaults_with_
     assert own["delay"] == 2e-3
 
 
+def test_parameters_of_the_controller_that_presses_are_the_node_s_defaults_with_gains_that_are_stable(package):
+    given = yaml.safe_load((package / "config/controllers.yaml").read_text())
+    (declared,) = yaml.safe_load((package / "src/hybrid_force_parameters.yaml").read_text()).values()
+    own = given["hybrid_force_controller"]["ros__parameters"]
+    assert set(own) <= set(declared)
+    node = HybridControllerParameters()
+    # of lists where there are several rows, of other plants, and of what all controllers of the package have
+    others = {"sensor_frame", "sensor_delay", "velocity_limits", "acceleration_limits", "path_tolerance", "kp", "kd"}
+    common = set(yaml.safe_load((TEMPLATES / "parts/common_parameters.yaml").read_text()))
+    shared = (set(declared) & {field.name for field in dataclasses.fields(node)}) - others - common
+    assert {"force_rate", "largest_force", "normal_speed", "approach_speed", "contact_force", "ki"} <= shared
+    for name in shared:
+        assert np.array_equal(declared[name]["default_value"], getattr(node, name)), name
+    assert declared["path_tolerance"]["default_value"] == node.path_tolerance[0]
+    gains = HybridGains().of_law("geometric")
+    for name in ("kp", "kd"):
+        assert own[name] == declared[name]["default_value"] == [getattr(gains, name)]
+    assert own["delay"] == 2e-3 and own["sensor_delay"] == 4e-3
+    usual, slow = gains_at(500.0), gains_at(60.0)
+    assert [own[name] for name in ("ki", "normal_damping", "hold_stiffness")] == [5.0, 30.0, 400.0]
+    plant = Plant(actuator_bandwidth=0.0, state_delay=1 / 60, sensor_delay=LATE / 60, period=1 / 60)
+    assert not usual.are_stable(plant) and slow.are_stable(plant)
+    assert slow.kd < usual.kd and slow.kp / usual.kp == pytest.approx((slow.kd / usual.kd) ** 2)
+
+
 def test_the_description_is_the_robot_with_its_dynamics_as_hardware(package):
     path = package / "description/my_arm_dynamics.urdf"
     own, written = rbd.load_urdf(ARM), rbd.load_urdf(path)
@@ -102,6 +132,10 @@ def test_the_description_is_the_robot_with_its_dynamics_as_hardware(package):
     control = ET.parse(path).getroot().find("ros2_control")
     assert control.findtext("hardware/plugin") == "my_arm_dynamics/DynamicsSystem"
     assert [joint.get("name") for joint in control.findall("joint")] == list(own.joint_names)
+    (sensor,) = control.findall("sensor")
+    controllers = yaml.safe_load((package / "config/controllers.yaml").read_text())
+    assert sensor.get("name") == controllers["hybrid_force_controller"]["ros__parameters"]["sensor_name"]
+    assert len(sensor.findall("state_interface")) == 6
 
 
 @pytest.mark.parametrize(

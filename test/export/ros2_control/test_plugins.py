@@ -8,6 +8,7 @@ package.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ Q, V, A = 0.1 * np.arange(1, 4), 0.2 * np.arange(1, 4), 1.0 - 0.3 * np.arange(3)
 #: releases of ros2_control with different interfaces: Jazzy, early and today, Kilted, and what follows
 RELEASES = [4046, *(pytest.param(release, marks=pytest.mark.wide) for release in (4020, 4030, 5004, 5017, 6005))]
 TYPES = {
+    "bool": "bool",
     "double": "double",
     "string": "std::string",
     "double_array": "std::vector<double>",
@@ -38,11 +40,15 @@ TYPES = {
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("package") / "arm"
-    export_ros2_control(rbd.load_urdf(ARM), folder)
+    return package_of(rbd.load_urdf(ARM), tmp_path_factory.mktemp("package") / "arm")
+
+
+def package_of(model: rbd.Model, folder: Path, **given: str) -> Path:
+    """A package with its kernels compiled, and what is made of its parameters."""
+    export_ros2_control(model, folder, **given)
     output_of("gcc", *STRICT, "-c", "-I", folder / "include", folder / "src/arm.c", "-o", folder / "arm.o")
     (folder / "declared/arm").mkdir(parents=True)
-    for name in ("feedforward_parameters", "cartesian_impedance_parameters"):
+    for name in ("feedforward_parameters", "cartesian_impedance_parameters", "hybrid_force_parameters"):
         declared = declared_parameters(folder / f"src/{name}.yaml")
         (folder / f"declared/arm/{name}.hpp").write_text(declared)
     return folder
@@ -59,7 +65,7 @@ def declared_parameters(path: Path) -> str:
                 continue
             default = row["default_value"]
             values = default if isinstance(default, list) else [default]
-            texts = [f'"{value}"' if isinstance(value, str) else repr(value) for value in values]
+            texts = [f'"{value}"' if isinstance(value, str) else repr(value).lower() for value in values]
             yield f"{TYPES[row['type']]} {member}{{{', '.join(texts)}}};"
 
     return f"""
@@ -77,14 +83,16 @@ def declared_parameters(path: Path) -> str:
     """
 
 
-def output_of_plugin(package: Path, source: str, main: str, *flags: str, beside: tuple[str, ...] = ()) -> list[str]:
+def output_of_plugin(
+    package: Path, source: str, main: str, *flags: str, beside: tuple[str, ...] = (), arguments: Sequence[str] = ()
+) -> list[str]:
     program = package / f"{source}_{''.join(flags)}".replace("=", "_")
     strict = ("-std=c++17", "-Wall", "-Wextra", "-Werror", *flags)
     places = ("-I", package / "include", "-I", package / "declared", "-I", DECLARATIONS)
     plugin = [package / "src" / f"{name}.cpp" for name in (source, *beside)]
     sources = (*plugin, HERE / main, package / "arm.o")
     output_of("g++", *strict, *places, *sources, "-o", program, "-lm")
-    return output_of(program).splitlines()
+    return output_of(program, *arguments).splitlines()
 
 
 def numbers(line: str) -> np.ndarray:
@@ -164,9 +172,53 @@ def test_the_cartesian_controller_commands_what_its_law_says(package, release):
     }
 
 
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_controller_that_presses_commands_what_its_law_says(tmp_path, release):
+    model, q = rbd.load("ur5_robot"), np.array([0.3, -1.4, 1.9, -2.07, -1.57, 0.2])
+    package, place = package_of(model, tmp_path / "arm", tip="tool0"), rbd.Robot(model).pose(q, "tool0")
+    task = [*place[:2, 3], place[2, 3] - 0.004, np.arctan2(place[1, 0], place[0, 0])]
+    lines = output_of_plugin(
+        package, "hybrid_force_controller", "hybrid_controller_main.cpp", f"-DDECLARED_RELEASE={release}",
+        beside=("effort_controller",), arguments=[repr(float(value)) for value in (*q, *task)],
+    )  # fmt: skip
+    forces = [float(line.split()[1]) for line in lines if line.startswith("force: ")]
+    told = dict(line.split(": ", 1) for line in lines if not line.startswith("force: "))
+    np.testing.assert_allclose(forces, [10.0, 5.0], atol=0.1)
+    held = rbd.Robot(model).gravity(q)
+    np.testing.assert_allclose(numbers(f"first {told.pop('first')}"), held, rtol=1e-12, atol=1e-12)
+    way, pressed = numbers(f"moved {told.pop('moved')}")
+    assert abs(way - 0.01) < 1e-3 and abs(pressed - 10.0) < 0.3
+    assert float(told.pop("largest")) < 15.0
+    counted = numbers(f"found {told.pop('found')}")
+    assert counted[0] == 0.0 < counted[1], "allocations or locks in a cycle"
+    assert told.pop("unstable").startswith("normal_damping is unstable with states 0.001")
+    assert told == {
+        "force_rate": "force_rate is a finite number above 0",
+        "sensor_frame": "sensor_frame: the robot has no frame named nowhere",
+        "efforts": "effort_limits needs a number of at least 0 for each of 6 joints, or none",
+        "holds": "holding",
+        "too much": "desired force refused: it is 51, expected 0 to largest_force (50)",
+        "too early": "what was wanted is refused: it is beyond largest_force or reach, or the tool does not press",
+        "approaches": "on its way to the surface",
+        "presses": "pressing",
+        "frame": "target twist refused: it is in frame somewhere, neither the root's nor the task's",
+        "beyond": "what was wanted is refused: it is beyond largest_force or reach, or the tool does not press",
+        "broken": "holding: the wrench is not finite",
+        "again": "pressing",
+        "silent": "holding: the wrench has not changed for 0.05 s: the sensor is silent",
+        "chained": "pressing",
+        "refused": "what was wanted is refused: it is beyond largest_force or reach, or the tool does not press",
+        "let go": "holding",
+        "deactivated": "not active",
+    }
+
+
 @pytest.mark.parametrize("release", [4046, pytest.param(4030, marks=pytest.mark.wide)])
 def test_the_hardware_is_the_robot_and_brakes_without_a_controller(package, release):
     lines = output_of_plugin(package, "dynamics_system", "hardware_main.cpp", f"-DDECLARED_RELEASE={release}")
+    *force, is_noisy, has_other, torque = numbers(lines.pop())
+    np.testing.assert_allclose(force, [0.0, 0.0, 100.0], atol=0.1)
+    assert (is_noisy, has_other) == (1.0, 0.0) and abs(torque) <= 1e-3
     found = {line.split()[0]: numbers(line).reshape(3, 3) for line in lines}
     assert list(found) == ["braked", "waits", "falls", "falls_on", "stopped"]
     for name in ("braked", "waits"):

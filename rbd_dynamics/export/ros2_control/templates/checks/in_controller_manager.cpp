@@ -70,3 +70,8 @@ TEST(CartesianImpedanceController, holds_the_simulated_robot)
 {
   holds_the_simulated_robot("cartesian_controller", "CartesianImpedanceController");
 }
+
+TEST(HybridForceController, holds_the_simulated_robot)
+{
+  holds_the_simulated_robot("hybrid_force_controller", "HybridForceController");
+}

@@ -3,6 +3,8 @@
 
 #include "robot_package/cartesian_impedance_law.hpp"
 #include "robot_package/feedforward_law.hpp"
+#include "robot_package/hybrid_force_law.hpp"
+#include "robot_package/hybrid_stability.hpp"
 #include "robot_package/simulated_robot.hpp"
 #include "robot_package/stability.hpp"
 
@@ -82,6 +84,43 @@ TEST(CartesianImpedanceLaw, holds_where_it_is_activated)
   ASSERT_EQ(
     robot_package_inverse_dynamics(q.data(), zero.data(), zero.data(), robot_package_inertia, needed.data()), 0);
   for (std::size_t i = 0; i < nv; ++i) EXPECT_NEAR(law.efforts()[i], needed[i], 1e-9 * (1.0 + std::abs(needed[i])));
+}
+
+static robot_package::HybridForceLaw pressing_law()
+{
+  robot_package::HybridSettings settings;
+  EXPECT_EQ(robot_package::settings_of(robot_package::HybridWishes(), settings), "");
+  settings.effort_limits = settings.effort_rates = settings.urgent_rates = robot_package::filled(INFINITY);
+  robot_package::HybridForceLaw law;
+  law.configure(settings);
+  return law;
+}
+
+TEST(HybridForceLaw, holds_where_it_is_activated)
+{
+  auto law = pressing_law();
+  const auto q = middle();
+  law.start(q);
+  ASSERT_EQ(law.step(q, {}, {}, 1e-3), robot_package::Status::ok);
+  robot_package::Vector needed{}, zero{};
+  ASSERT_EQ(
+    robot_package_inverse_dynamics(q.data(), zero.data(), zero.data(), robot_package_inertia, needed.data()), 0);
+  for (std::size_t i = 0; i < nv; ++i) EXPECT_NEAR(law.efforts()[i], needed[i], 1e-9 * (1.0 + std::abs(needed[i])));
+}
+
+TEST(HybridForceLaw, refuses_forces_and_holds_without_a_sensor)
+{
+  auto law = pressing_law();
+  const auto q = middle();
+  law.start(q);
+  EXPECT_FALSE(law.press(-1.0));
+  EXPECT_FALSE(law.press(1e6));
+  EXPECT_TRUE(law.press(10.0));
+  robot_package::Six nothing{};
+  nothing[5] = NAN;
+  ASSERT_EQ(law.step(q, {}, nothing, 1e-3), robot_package::Status::ok);
+  EXPECT_EQ(law.mode(), robot_package::HybridForceLaw::Mode::hold);
+  EXPECT_EQ(law.reason(), robot_package::Halt::sensor_not_finite);
 }
 
 TEST(Stability, grows_with_gains_that_are_too_large)

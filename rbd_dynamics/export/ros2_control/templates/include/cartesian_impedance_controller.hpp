@@ -2,17 +2,14 @@
 #ifndef ROBOT_PACKAGE__CARTESIAN_IMPEDANCE_CONTROLLER_HPP_
 #define ROBOT_PACKAGE__CARTESIAN_IMPEDANCE_CONTROLLER_HPP_
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "geometry_msgs/msg/pose_stamped.hpp"
-#include "geometry_msgs/msg/twist_stamped.hpp"
 #include "geometry_msgs/msg/wrench_stamped.hpp"
 #include "robot_package/cartesian_impedance_law.hpp"
 #include "robot_package/cartesian_impedance_parameters.hpp"
-#include "robot_package/effort_controller.hpp"
-#include "robot_package/stability.hpp"
+#include "robot_package/law_controller.hpp"
+#include "robot_package/tool_messages.hpp"
 
 namespace robot_package
 {
@@ -23,15 +20,13 @@ namespace robot_package
 // The target comes through reference interfaces of a controller in front, <name>/position.x to orientation.w or
 // <name>/linear.x to angular.z; else from ~/target_pose and ~/target_twist. Until there is one the robot is held where
 // it is. ~/target_wrench is what the tool presses with besides.
-class CartesianImpedanceController : public EffortController
+class CartesianImpedanceController
+: public LawController<
+    robot_package_cartesian_settings::ParamListener, robot_package_cartesian_settings::Params, CartesianImpedanceLaw>
 {
-public:
-  controller_interface::CallbackReturn on_init() override;
-
 protected:
   std::string configure() override;
   std::string problem_with(const Inertia & inertia) const override;
-  Payload payload() const override;
   std::vector<ReferenceName> reference_names() const override;
   void subscribe() override;
   void unsubscribe() override;
@@ -39,11 +34,9 @@ protected:
   controller_interface::return_type update_reference_from_subscribers(
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
   bool start() override;
-  void carry(const Inertia & inertia, double transition) override { law_.carry(inertia, transition); }
   void forget() override;
   void follow(const std::vector<double> & references) override;
   bool compute(double period) override;
-  const Vector & efforts() const override { return law_.efforts(); }
   void describe(Condition & condition) const override;
   Told tell_of(const Condition & condition) const override;
 
@@ -52,28 +45,16 @@ private:
   using TwistStamped = geometry_msgs::msg::TwistStamped;
   using WrenchStamped = geometry_msgs::msg::WrenchStamped;
 
-  // A motion that somebody wants; own: the twist is in the tool's axes.
-  struct Wish
-  {
-    bool is_pose, own;
-    Placed pose;
-    Six twist;
-  };
   using Wrench = std::array<double, 12>;  // in root axes, then in the tool's
 
   void receive(const PoseStamped & message);
   void receive(const TwistStamped & message);
   void receive(const WrenchStamped & message);
-  void refuse(const std::string & why);
 
-  std::shared_ptr<robot_package_cartesian_settings::ParamListener> listener_;
-  robot_package_cartesian_settings::Params parameters_;
   CartesianSettings settings_;
-  Timing timing_;
-  CartesianImpedanceLaw law_;
   bool refuses_ = false;          // the reference of the controller in front
   std::array<double, 7> last_{};  // reference that was taken
-  Mailbox<Wish> wishes_;
+  Mailbox<ToolWish> wishes_;
   Mailbox<Wrench> wrenches_;
   rclcpp::Subscription<PoseStamped>::SharedPtr poses_;
   rclcpp::Subscription<TwistStamped>::SharedPtr twists_;

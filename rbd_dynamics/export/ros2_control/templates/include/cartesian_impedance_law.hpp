@@ -118,8 +118,7 @@ public:
   void configure(const CartesianSettings & settings)
   {
     law_.settings = settings;
-    target_.turning = settings.turning;
-    target_.moving = settings.moving;
+    target_.limit(settings.turning, settings.moving);
     reference_.tool = settings.tool;
     reference_.effort_limits = settings.effort_limits;
     reference_.largest_energy = settings.gains.largest_energy;
@@ -148,7 +147,7 @@ public:
   // --- wishes: false where they are refused, and nothing changes then
   bool is_in_workspace(const Placed & goal) const
   {
-    const PointLimits & limits = target_.moving;
+    const PointLimits & limits = target_.moving();
     for (std::size_t k = 0; k < 3; ++k) {
       if (!(goal[9 + k] >= limits.lower[k] && goal[9 + k] <= limits.upper[k])) return false;
     }

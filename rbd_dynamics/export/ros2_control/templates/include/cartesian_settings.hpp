@@ -12,6 +12,7 @@
 
 #include "robot_package/pose_follower.hpp"
 #include "robot_package/reachable_reference.hpp"
+#include "robot_package/settings.hpp"
 #include "robot_package/tool_constants.hpp"
 
 namespace robot_package
@@ -88,46 +89,12 @@ struct CartesianWishes
   double reaction_time = 0.01;  // s, from a state to the torque that answers it
 };
 
-namespace detail
-{
-
-// Numbers for `count` of something: one for all or one for each. False for another count, or what is below zero.
-inline bool each_of(const std::vector<double> & given, std::size_t count, double * out)
-{
-  if (given.size() != 1 && given.size() != count) return false;
-  for (std::size_t i = 0; i < count; ++i) out[i] = given[given.size() == 1 ? 0 : i];
-  return std::all_of(out, out + count, [](double x) { return x >= 0.0; });
-}
-
-inline double none_is_infinite(double limit) { return limit > 0.0 ? limit : INFINITY; }
-
-inline Three three_of(const std::vector<double> & given) { return {given[0], given[1], given[2]}; }
-
-inline double least_of(const Six & six, std::size_t from) { return std::min({six[from], six[from + 1], six[from + 2]}); }
-
-}  // namespace detail
-
-// From a state to the effort that answers it, s: as late as states, commands and actuators make it, and as long as
-// efforts take to change by a share of their limits; at least what is given. Behind efforts that change slowly a joint
-// is braked earlier.
-inline double reaction_time_of(double given, double late, const Vector & effort_limits, const Vector & effort_rates)
-{
-  constexpr double share = 0.1;
-  double slow = 0.0;
-  for (std::size_t i = 0; i < nv; ++i) {
-    const bool takes_time = std::isfinite(effort_limits[i]) && std::isfinite(effort_rates[i]) && effort_rates[i] > 0.0;
-    if (takes_time) slow = std::max(slow, share * effort_limits[i] / effort_rates[i]);
-  }
-  return std::max(given, late + slow);
-}
-
 // Everything but the model's terms and the limits of efforts, which are to be there already. Returns what is wrong.
 inline std::string settings_of(const CartesianWishes & given, CartesianSettings & out)
 {
   using detail::each_of;
   const std::string three = " needs one number of at least 0, or one for each of x, y, z";
-  const std::string joints = " needs a number of at least 0 for all or for each of " + std::to_string(nv) +
-                             " joints, or none";
+  const std::string joints = detail::for_joints();
   const std::string six = " needs a number of at least 0 for all or for each of rx, ry, rz, x, y, z";
   out.tool = Placed::of(
     rotation_of(detail::three_of(given.tool_orientation)), detail::three_of(given.tool_position));
@@ -146,20 +113,15 @@ inline std::string settings_of(const CartesianWishes & given, CartesianSettings 
                                                    : Carrier::root;
   out.axes = rotation_of(detail::three_of(given.stiffness_orientation));
 
-  if (given.joint_velocity_limits.empty()) {
-    std::copy(robot_package_velocity_limits, robot_package_velocity_limits + nv, out.speeds.begin());
-  } else if (!each_of(given.joint_velocity_limits, nv, out.speeds.data())) {
-    return "joint_velocity_limits" + joints;
-  }
+  JointLimits bounds;
+  if (!bounds.of(given.joint_velocity_limits, given.joint_limit_margin)) return "joint_velocity_limits" + joints;
+  out.lower = bounds.lower;
+  out.upper = bounds.upper;
+  out.margins = bounds.margins;
+  out.speeds = bounds.speeds;
   double energy = 0.0;
   for (std::size_t i = 0; i < nv; ++i) {
-    out.speeds[i] = std::min(detail::none_is_infinite(out.speeds[i]), fastest);
     energy += 0.5 * most_inertia[i] * out.speeds[i] * out.speeds[i];
-    const double low = robot_package_lower_limits[i], high = robot_package_upper_limits[i];
-    const bool is_limited = std::isfinite(low) && std::isfinite(high);
-    out.lower[i] = is_limited ? low : 0.0;
-    out.upper[i] = is_limited ? high : 0.0;
-    out.margins[i] = std::min(given.joint_limit_margin, 0.4 * (out.upper[i] - out.lower[i]));
     const double effort = robot_package_effort_limits[i];
     out.limit_torques[i] = std::isfinite(effort) ? limit_share * effort : 0.0;
   }

@@ -3,6 +3,7 @@
 #define ROBOT_PACKAGE__DYNAMICS_SYSTEM_HPP_
 
 #include <array>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,12 @@ namespace robot_package
 {
 
 // Hardware that is the robot itself, by its own dynamics. Commands: the effort of each joint. States: position,
-// velocity, and effort where it is declared. A joint that no controller commands is held by its brake.
+// velocity, and effort where it is declared; force.x to torque.z of a <sensor>, which measures at the tip what the floor
+// exerts on it. A joint that no controller commands is held by its brake.
 //
 // Parameters of the <hardware>, all optional: substep (s, 1e-4), floor_height (m: with it there is a floor that the tip
-// can touch), floor_stiffness (N/m), floor_damping (N s/m), floor_friction. `initial_value` of a position says where
-// the joint begins, within its limits.
+// can touch), floor_stiffness (N/m), floor_damping (N s/m), floor_friction, wrench_noise (N and N m, 1e-3: readings
+// never repeat, as those of sensors). `initial_value` of a position says where the joint begins, within its limits.
 class DynamicsSystem : public hardware_interface::SystemInterface
 {
 public:
@@ -37,11 +39,15 @@ public:
 
 private:
   hardware_interface::CallbackReturn prepare();
+  void tell_wrench();
 
   SimulatedRobot robot_;
   Vector initial_{}, efforts_{};
   std::array<bool, nv> commanded_{}, tells_effort_{};
   std::array<std::string, nv> position_names_, velocity_names_, effort_names_;
+  std::array<std::string, 6> wrench_names_;  // empty: not declared
+  double wrench_noise_ = 1e-3;
+  std::minstd_rand random_;
 };
 
 }  // namespace robot_package

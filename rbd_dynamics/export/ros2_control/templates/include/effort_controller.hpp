@@ -79,6 +79,12 @@ protected:
   virtual void subscribe() = 0;
   virtual void unsubscribe() = 0;
 
+  // State interfaces beside those of the joints, where a controller has a sensor; found once they are there, and
+  // released. False: they are not.
+  virtual std::vector<std::string> sensor_interfaces() const { return {}; }
+  virtual bool connect_sensor() { return true; }
+  virtual void release_sensor() {}
+
   // --- the law at work: nothing is allocated, nothing locked
   // From here on the robot is held where it is; what came before is of another time. False where that cannot be.
   virtual bool start() = 0;

@@ -28,7 +28,8 @@ public:
     }
     for (std::size_t i = 0; i < nv; ++i) {
       const double most = together ? share * std::abs(wanted[i] - efforts_[i]) : rates[i] * period;
-      efforts_[i] = is_first_ ? wanted[i] : std::clamp(wanted[i], efforts_[i] - most, efforts_[i] + most);
+      const bool is_near = is_first_ || share == 1.0;
+      efforts_[i] = is_near ? wanted[i] : std::clamp(wanted[i], efforts_[i] - most, efforts_[i] + most);
     }
     is_first_ = false;
   }

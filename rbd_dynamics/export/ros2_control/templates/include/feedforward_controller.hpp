@@ -2,14 +2,12 @@
 #ifndef ROBOT_PACKAGE__FEEDFORWARD_CONTROLLER_HPP_
 #define ROBOT_PACKAGE__FEEDFORWARD_CONTROLLER_HPP_
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "robot_package/effort_controller.hpp"
 #include "robot_package/feedforward_law.hpp"
 #include "robot_package/feedforward_parameters.hpp"
-#include "robot_package/stability.hpp"
+#include "robot_package/law_controller.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 
 namespace robot_package
@@ -20,15 +18,12 @@ namespace robot_package
 // The motion comes through reference interfaces, <name>/<joint>/position, velocity, acceleration, effort, of a
 // controller in front, such as joint_trajectory_controller; else from ~/reference, a JointTrajectory with one point.
 // Without one the robot is held where it was last wanted, from its activation on.
-class FeedforwardController : public EffortController
+class FeedforwardController
+: public LawController<robot_package_settings::ParamListener, robot_package_settings::Params, FeedforwardLaw>
 {
-public:
-  controller_interface::CallbackReturn on_init() override;
-
 protected:
   std::string configure() override;
   std::string problem_with(const Inertia & inertia) const override;
-  Payload payload() const override;
   std::vector<ReferenceName> reference_names() const override;
   void subscribe() override;
   void unsubscribe() override;
@@ -36,11 +31,9 @@ protected:
   controller_interface::return_type update_reference_from_subscribers(
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
   bool start() override;
-  void carry(const Inertia & inertia, double transition) override { law_.carry(inertia, transition); }
   void forget() override { reference_ = Reference::none(); }
   void follow(const std::vector<double> & references) override;
   bool compute(double period) override;
-  const Vector & efforts() const override { return law_.efforts(); }
   void describe(Condition & condition) const override;
   Told tell_of(const Condition & condition) const override;
 
@@ -50,11 +43,7 @@ private:
   std::string settings_from(const robot_package_settings::Params & given, FeedforwardSettings & settings) const;
   void receive(const JointTrajectory & message);
 
-  std::shared_ptr<robot_package_settings::ParamListener> listener_;
-  robot_package_settings::Params parameters_;
   FeedforwardSettings settings_;
-  Timing timing_;
-  FeedforwardLaw law_;
   Reference reference_ = Reference::none();
   double since_ = 0.0;  // s since a reference came from the topic
   Mailbox<Reference> received_;

@@ -10,22 +10,23 @@
 namespace robot_package
 {
 
-// L L^T = M of the joints' size, M row by row. Nothing is allocated.
-class Cholesky
+// L L^T = M, row by row. Nothing is allocated.
+template <std::size_t N>
+class CholeskyOf
 {
 public:
   // False where M is not positive definite.
-  bool of(const std::array<double, nv * nv> & M)
+  bool of(const std::array<double, N * N> & M)
   {
-    for (std::size_t i = 0; i < nv; ++i) {
+    for (std::size_t i = 0; i < N; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
-        double sum = M[i * nv + j];
-        for (std::size_t k = 0; k < j; ++k) sum -= L_[i * nv + k] * L_[j * nv + k];
+        double sum = M[i * N + j];
+        for (std::size_t k = 0; k < j; ++k) sum -= L_[i * N + k] * L_[j * N + k];
         if (i == j) {
           if (!(sum > 0.0)) return false;
-          L_[i * nv + i] = std::sqrt(sum);
+          L_[i * N + i] = std::sqrt(sum);
         } else {
-          L_[i * nv + j] = sum / L_[j * nv + j];
+          L_[i * N + j] = sum / L_[j * N + j];
         }
       }
     }
@@ -33,21 +34,23 @@ public:
   }
 
   // x becomes M^-1 x.
-  void solve(std::array<double, nv> & x) const
+  void solve(std::array<double, N> & x) const
   {
-    for (std::size_t i = 0; i < nv; ++i) {
-      for (std::size_t k = 0; k < i; ++k) x[i] -= L_[i * nv + k] * x[k];
-      x[i] /= L_[i * nv + i];
+    for (std::size_t i = 0; i < N; ++i) {
+      for (std::size_t k = 0; k < i; ++k) x[i] -= L_[i * N + k] * x[k];
+      x[i] /= L_[i * N + i];
     }
-    for (std::size_t i = nv; i-- > 0;) {
-      for (std::size_t k = i + 1; k < nv; ++k) x[i] -= L_[k * nv + i] * x[k];
-      x[i] /= L_[i * nv + i];
+    for (std::size_t i = N; i-- > 0;) {
+      for (std::size_t k = i + 1; k < N; ++k) x[i] -= L_[k * N + i] * x[k];
+      x[i] /= L_[i * N + i];
     }
   }
 
 private:
-  std::array<double, nv * nv> L_{};
+  std::array<double, N * N> L_{};
 };
+
+using Cholesky = CholeskyOf<nv>;  // of the joints' size
 
 }  // namespace robot_package
 

@@ -91,6 +91,46 @@ inline Moving driven(const Moving & now, const Three & velocity, const PointLimi
   return detail::along(now, taken, limits, step);
 }
 
+// A rotation vector and a place on their way, moved on for a period (s) in steps: towards a goal, or with a goal's rates
+// for `left` seconds more. pace: how fast, as a share of their own speed.
+struct TwoMoving
+{
+  static constexpr double over = 1e-9;  // s
+
+  PointLimits turning, moving;
+  Moving parts[2];
+  Six goal{};
+  bool has_rates = false;
+  double left = 0.0;
+
+  void pass(double period, double pace)
+  {
+    const int count = static_cast<int>(std::clamp(std::ceil(period / follower_step - 1e-9), 1.0, 1000.0));
+    const double step = period / count;
+    for (int k = 0; k < count; ++k, left -= step) {
+      if (!(pace > 0.0)) continue;
+      const PointLimits * const limits[] = {&turning, &moving};
+      for (std::size_t part = 0; part < 2; ++part) {
+        const Three there{goal[3 * part], goal[3 * part + 1], goal[3 * part + 2]};
+        Moving & now = parts[part];
+        now = has_rates ? driven(now, left > over ? there : Three{}, *limits[part], step * pace)
+                        : towards(now, there, *limits[part], step * pace);
+      }
+    }
+  }
+
+  Six coordinates() const
+  {
+    const Three &phi = parts[0].x, &p = parts[1].x;
+    return {phi[0], phi[1], phi[2], p[0], p[1], p[2]};
+  }
+  // They rest at the goal, or the time of rates is over.
+  bool have_ended() const
+  {
+    return (has_rates ? left <= over : coordinates() == goal) && parts[0].rests() && parts[1].rests();
+  }
+};
+
 }  // namespace robot_package
 
 #endif  // ROBOT_PACKAGE__POSE_FOLLOWER_HPP_

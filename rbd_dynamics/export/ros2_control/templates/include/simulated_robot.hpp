@@ -10,6 +10,7 @@
 
 #include "robot_package/feedforward_law.hpp"
 #include "robot_package/linear_system.hpp"
+#include "robot_package/tool_pose.hpp"
 
 namespace robot_package
 {
@@ -56,6 +57,14 @@ public:
   const Vector & applied() const { return applied_; }
   // what the floor exerted on the tip at the end of the last step, N, in the world
   const std::array<double, 3> & contact_force() const { return force_; }
+  // what a sensor at the tip reads of it, in the axes of the tip: moment, then force
+  Six tip_wrench() const
+  {
+    Placed tip;
+    if (!tool_at(q, Placed::of(unturned, {}), tip)) return {};
+    const Three f = turned(transposed(tip.R()), force_);
+    return {0.0, 0.0, 0.0, f[0], f[1], f[2]};
+  }
 
 private:
   bool substep(const Vector & efforts, double h)

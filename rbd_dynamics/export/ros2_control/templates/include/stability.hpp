@@ -21,6 +21,13 @@ struct Timing
   double bandwidth = 0.0;  // Hz, of the actuators' lag of first order; 0: none
 };
 
+// s, from a state to what its effort does: states, commands and actuators are late.
+inline double lateness(const Timing & timing)
+{
+  constexpr double pi = 3.14159265358979323846;
+  return timing.period + timing.delay + (timing.bandwidth > 0.0 ? 1.0 / (2.0 * pi * timing.bandwidth) : 0.0);
+}
+
 // 1/s: what grows no faster is left to friction, which the check does not know
 constexpr double allowed_growth = 10.0;
 

@@ -24,15 +24,20 @@ public:
     twist
   };
 
-  PointLimits turning, moving;
+  void limit(const PointLimits & turning, const PointLimits & moving)
+  {
+    two_.turning = turning;
+    two_.moving = moving;
+  }
+  const PointLimits & moving() const { return two_.moving; }
 
   void hold_at(const Placed & there)
   {
     mode_ = Mode::hold;
     placed_ = there;
     base_ = there.R();
-    parts_[0] = {};
-    parts_[1] = {there.p(), {}, {}};
+    two_.parts[0] = {};
+    two_.parts[1] = {there.p(), {}, {}};
     pace_ = 1.0;
   }
 
@@ -57,8 +62,8 @@ public:
       return false;
     }
     mode_ = Mode::twist;
-    goal_ = seen_from(base_, twist);
-    left_ = seconds;
+    two_.goal = seen_from(base_, twist);
+    two_.left = seconds;
     return true;
   }
 
@@ -66,24 +71,13 @@ public:
   bool pass(double period, double pace)
   {
     if (mode_ == Mode::hold || !(period > 0.0)) return true;
-    if (detail::size(parts_[0].x) > turned_far && !recentre()) return false;
+    if (detail::size(two_.parts[0].x) > turned_far && !recentre()) return false;
     pace_ = pace;
-    const int count = static_cast<int>(std::clamp(std::ceil(period / follower_step - 1e-9), 1.0, 1000.0));
-    const double step = period / count;
-    for (int k = 0; k < count; ++k, left_ -= step) {
-      if (!(pace > 0.0)) continue;
-      const PointLimits * const limits[] = {&turning, &moving};
-      for (std::size_t part = 0; part < 2; ++part) {
-        const Three goal{goal_[3 * part], goal_[3 * part + 1], goal_[3 * part + 2]};
-        Moving & now = parts_[part];
-        now = mode_ == Mode::pose ? towards(now, goal, *limits[part], step * pace)
-                                  : driven(now, left_ > over ? goal : Three{}, *limits[part], step * pace);
-      }
-    }
+    two_.has_rates = mode_ == Mode::twist;
+    two_.pass(period, pace);
     Six twist{}, rate{};
     if (!motion(placed_, twist, rate)) return false;
-    const bool is_there = mode_ == Mode::pose ? coordinates() == goal_ : left_ <= over;
-    if (is_there && parts_[0].rests() && parts_[1].rests()) mode_ = Mode::hold;
+    if (two_.have_ended()) mode_ = Mode::hold;
     return true;
   }
 
@@ -91,16 +85,10 @@ public:
   const Placed & placed() const { return placed_; }
 
 private:
-  Six coordinates() const
-  {
-    const Three &phi = parts_[0].x, &p = parts_[1].x;
-    return {phi[0], phi[1], phi[2], p[0], p[1], p[2]};
-  }
-
   bool motion(Placed & placed, Six & twist, Six & twist_rate) const
   {
-    const Moving &turn = parts_[0], &move = parts_[1];
-    const Six theta = coordinates();
+    const Moving &turn = two_.parts[0], &move = two_.parts[1];
+    const Six theta = two_.coordinates();
     Six rate{turn.v[0], turn.v[1], turn.v[2], move.v[0], move.v[1], move.v[2]};
     Six acceleration{turn.a[0], turn.a[1], turn.a[2], move.a[0], move.a[1], move.a[2]};
     for (double & one : rate) one *= pace_;
@@ -117,32 +105,28 @@ private:
     Six twist{}, twist_rate{}, goal{}, none{};
     if (mode_ == Mode::twist) {
       Placed same;
-      const Six theta = coordinates();
+      const Six theta = two_.coordinates();
       if (
         robot_package_chart_motion(
-          base_.data(), theta.data(), goal_.data(), none.data(), same.data(), goal.data(), twist_rate.data()) !=
+          base_.data(), theta.data(), two_.goal.data(), none.data(), same.data(), goal.data(), twist_rate.data()) !=
         ROBOT_PACKAGE_OK)
         return false;
-      goal_ = goal;
+      two_.goal = goal;
     }
     Placed placed;
     if (!motion(placed, twist, twist_rate)) return false;
     base_ = placed.R();
-    parts_[0] = {{}, {twist[0], twist[1], twist[2]}, {twist_rate[0], twist_rate[1], twist_rate[2]}};
-    parts_[1] = {
+    two_.parts[0] = {{}, {twist[0], twist[1], twist[2]}, {twist_rate[0], twist_rate[1], twist_rate[2]}};
+    two_.parts[1] = {
       placed.p(), {twist[3], twist[4], twist[5]}, {twist_rate[3], twist_rate[4], twist_rate[5]}};
     return mode_ != Mode::pose ||
-           robot_package_chart_coordinates(base_.data(), goal_placed_.data(), goal_.data()) == ROBOT_PACKAGE_OK;
+           robot_package_chart_coordinates(base_.data(), goal_placed_.data(), two_.goal.data()) == ROBOT_PACKAGE_OK;
   }
-
-  static constexpr double over = 1e-9;  // s
 
   Mode mode_ = Mode::hold;
   Placed placed_{}, goal_placed_{};
   Rotation base_ = unturned;
-  Moving parts_[2];  // phi; place
-  Six goal_{};       // coordinates of a pose, rates of a twist
-  double left_ = 0.0;  // s, of a twist
+  TwoMoving two_;  // phi and place; the goal: coordinates of a pose, rates of a twist
   double pace_ = 1.0;  // of the last step
 };
 

@@ -5,49 +5,18 @@
 #include <cmath>
 
 #include "pluginlib/class_list_macros.hpp"
-#include "rclcpp/logging.hpp"
 #include "rclcpp/qos.hpp"
 #include "robot_package/cartesian_stability.hpp"
 
 namespace robot_package
 {
 
-using controller_interface::CallbackReturn;
 using controller_interface::return_type;
-
-static constexpr double pi = 3.14159265358979323846;
-
-// Whether a frame of a message is the root's: the world, or a link that is there and not turned.
-static bool is_root(const std::string & frame)
-{
-  if (frame.empty() || frame == "world") return true;
-  const auto end = robot_package_frame_names + ROBOT_PACKAGE_FRAMES;
-  const auto index = std::find(robot_package_frame_names, end, frame) - robot_package_frame_names;
-  if (index == ROBOT_PACKAGE_FRAMES || robot_package_frame_body[index] >= 0) return false;
-  const Placed there = Placed::of(unturned, {});
-  return std::equal(there.begin(), there.end(), robot_package_frame_placement[index]);
-}
-
-static bool is_tool(const std::string & frame) { return frame == tool_frame || frame == "tool"; }
-
-CallbackReturn CartesianImpedanceController::on_init()
-{
-  try {
-    listener_ = std::make_shared<robot_package_cartesian_settings::ParamListener>(get_node());
-    parameters_ = listener_->get_params();
-  } catch (const std::exception & error) {
-    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
-    return CallbackReturn::ERROR;
-  }
-  return CallbackReturn::SUCCESS;
-}
 
 std::string CartesianImpedanceController::configure()
 {
-  parameters_ = listener_->get_params();
+  take_parameters();
   const auto & p = parameters_;
-  timing_ = {period_of_cycles(), p.delay, p.actuator_bandwidth};
-  const double lag = p.actuator_bandwidth > 0.0 ? 1.0 / (2.0 * pi * p.actuator_bandwidth) : 0.0;
   CartesianWishes wishes;
   wishes.tool_position = p.tool_position;
   wishes.tool_orientation = p.tool_orientation;
@@ -78,14 +47,11 @@ std::string CartesianImpedanceController::configure()
   wishes.workspace_lower = p.workspace_lower;
   wishes.workspace_upper = p.workspace_upper;
   wishes.path_tolerance = p.path_tolerance;
-  std::string wrong =
-    effort_bounds(p.effort_limits, p.effort_rates, settings_.effort_limits, settings_.effort_rates);
-  wishes.reaction_time = reaction_time_of(
-    p.reaction_time, timing_.period + timing_.delay + lag, settings_.effort_limits, settings_.effort_rates);
+  std::string wrong = bound(settings_);
+  wishes.reaction_time =
+    reaction_time_of(p.reaction_time, lateness(timing_), settings_.effort_limits, settings_.effort_rates);
   if (wrong.empty()) wrong = settings_of(wishes, settings_);
   if (!wrong.empty()) return wrong;
-  settings_.urgent_rates = settings_.effort_rates;
-  if (p.effort_rates.empty()) settings_.urgent_rates.fill(usual_rate);
   weigh(p.terms, settings_.weights);
   law_.configure(settings_);
   return "";
@@ -94,11 +60,6 @@ std::string CartesianImpedanceController::configure()
 std::string CartesianImpedanceController::problem_with(const Inertia & inertia) const
 {
   return instability_of(settings_, inertia, timing_);
-}
-
-EffortController::Payload CartesianImpedanceController::payload() const
-{
-  return {parameters_.payload.frame, load_of(parameters_), parameters_.transition_time};
 }
 
 std::vector<EffortController::ReferenceName> CartesianImpedanceController::reference_names() const
@@ -136,7 +97,7 @@ void CartesianImpedanceController::unsubscribe()
 
 bool CartesianImpedanceController::start()
 {
-  Wish old_wish{};
+  ToolWish old_wish{};
   Wrench old_wrench{};
   (void)wishes_.take(old_wish);
   (void)wrenches_.take(old_wrench);
@@ -171,7 +132,7 @@ void CartesianImpedanceController::follow(const std::vector<double> & references
 return_type CartesianImpedanceController::update_reference_from_subscribers(
   const rclcpp::Time &, const rclcpp::Duration &)
 {
-  if (Wish wish; wishes_.take(wish)) {
+  if (ToolWish wish; wishes_.take(wish)) {
     if (wish.own) {
       const Rotation R = law_.reference().placed().R();
       const Three w = turned(R, {wish.twist[0], wish.twist[1], wish.twist[2]});
@@ -191,34 +152,21 @@ bool CartesianImpedanceController::compute(double period)
 
 void CartesianImpedanceController::receive(const PoseStamped & message)
 {
-  const auto &p = message.pose.position;
-  const auto &o = message.pose.orientation;
-  Wish wish{true, false, {}, {}};
-  if (!is_root(message.header.frame_id)) {
-    refuse("target pose refused: it is in frame " + message.header.frame_id + ", not in the root's");
-  } else if (!place({p.x, p.y, p.z}, {o.x, o.y, o.z, o.w}, wish.pose)) {
-    refuse("target pose refused: it is not finite, or its quaternion is not of unit length");
-  } else if (!law_.is_in_workspace(wish.pose)) {
-    refuse("target pose refused: it is outside workspace_lower and workspace_upper");
-  } else {
-    wishes_.put(wish);
-  }
+  ToolWish wish;
+  std::string wrong = wish_of(message, wish);
+  if (wrong.empty() && !law_.is_in_workspace(wish.pose)) wrong = "it is outside workspace_lower and workspace_upper";
+  if (!wrong.empty()) return refuse("target pose refused: " + wrong);
+  wishes_.put(wish);
 }
 
 void CartesianImpedanceController::receive(const TwistStamped & message)
 {
-  const auto &w = message.twist.angular, &v = message.twist.linear;
-  const Wish wish{false, is_tool(message.header.frame_id), {}, {w.x, w.y, w.z, v.x, v.y, v.z}};
-  const auto size = [&wish](std::size_t k) { return std::hypot(wish.twist[k], wish.twist[k + 1], wish.twist[k + 2]); };
-  if (!wish.own && !is_root(message.header.frame_id)) {
-    refuse("target twist refused: it is in frame " + message.header.frame_id + ", neither the root's nor the tool's");
-  } else if (!is_finite(wish.twist)) {
-    refuse("target twist refused: it is not finite");
-  } else if (size(0) > settings_.turning.speed || size(3) > settings_.moving.speed) {
-    refuse("target twist refused: it is beyond velocity_limits");
-  } else {
-    wishes_.put(wish);
-  }
+  ToolWish wish;
+  std::string wrong = wish_of(message, is_tool(message.header.frame_id), "tool's", wish);
+  if (wrong.empty() && !is_within(wish.twist, settings_.turning.speed, settings_.moving.speed))
+    wrong = "it is beyond velocity_limits";
+  if (!wrong.empty()) return refuse("target twist refused: " + wrong);
+  wishes_.put(wish);
 }
 
 void CartesianImpedanceController::receive(const WrenchStamped & message)
@@ -239,11 +187,6 @@ void CartesianImpedanceController::receive(const WrenchStamped & message)
   } else {
     wrenches_.put(wrench);
   }
-}
-
-void CartesianImpedanceController::refuse(const std::string & why)
-{
-  RCLCPP_WARN(get_node()->get_logger(), "%s", why.c_str());
 }
 
 void CartesianImpedanceController::describe(Condition & condition) const

@@ -60,18 +60,26 @@ CallbackReturn DynamicsSystem::prepare()
   if (floor.stiffness < 0.0 || floor.damping < 0.0 || floor.friction < 0.0) {
     throw std::invalid_argument("floor_stiffness, floor_damping and floor_friction are at least 0");
   }
+  wrench_noise_ = number("wrench_noise", wrench_noise_);
+  if (wrench_noise_ < 0.0) throw std::invalid_argument("wrench_noise is at least 0");
   robot_.set_substep(substep);
   robot_.set_floor(floor);
 
+  const auto declares = [](const auto & interfaces, const char * wanted) {
+    return std::any_of(
+      interfaces.begin(), interfaces.end(), [wanted](const auto & each) { return each.name == wanted; });
+  };
+  const char * const axes[] = {"torque.x", "torque.y", "torque.z", "force.x", "force.y", "force.z"};
+  for (const auto & sensor : info_.sensors) {
+    for (std::size_t k = 0; k < 6; ++k) {
+      if (declares(sensor.state_interfaces, axes[k])) wrench_names_[k] = sensor.name + "/" + axes[k];
+    }
+  }
   for (std::size_t i = 0; i < nv; ++i) {
     const std::string name = robot_package_joint_names[i];
     const auto found = std::find_if(
       info_.joints.begin(), info_.joints.end(), [&name](const auto & joint) { return joint.name == name; });
     if (found == info_.joints.end()) throw std::invalid_argument("the <ros2_control> has no joint " + name);
-    const auto declares = [](const auto & interfaces, const char * wanted) {
-      return std::any_of(
-        interfaces.begin(), interfaces.end(), [wanted](const auto & each) { return each.name == wanted; });
-    };
     if (!declares(found->command_interfaces, "effort")) {
       throw std::invalid_argument("joint " + name + " needs the command interface effort");
     }
@@ -109,7 +117,17 @@ CallbackReturn DynamicsSystem::on_configure(const rclcpp_lifecycle::State &)
     if (tells_effort_[i]) set_state(effort_names_[i], 0.0);
     set_command(effort_names_[i], nothing);
   }
+  tell_wrench();
   return CallbackReturn::SUCCESS;
+}
+
+void DynamicsSystem::tell_wrench()
+{
+  const Six wrench = robot_.tip_wrench();
+  std::uniform_real_distribution<double> noise(-wrench_noise_, wrench_noise_);
+  for (std::size_t k = 0; k < 6; ++k) {
+    if (!wrench_names_[k].empty()) set_state(wrench_names_[k], wrench[k] + noise(random_));
+  }
 }
 
 // Brakes open with the first controller of a joint, and close when there is none any more.
@@ -141,6 +159,7 @@ return_type DynamicsSystem::read(const rclcpp::Time &, const rclcpp::Duration & 
     set_state(velocity_names_[i], robot_.v[i]);
     if (tells_effort_[i]) set_state(effort_names_[i], robot_.applied()[i]);
   }
+  tell_wrench();
   return return_type::OK;
 }
 

@@ -67,6 +67,7 @@ InterfaceConfiguration EffortController::state_interface_configuration() const
     wanted.names.push_back(std::string(joint) + "/position");
     wanted.names.push_back(std::string(joint) + "/velocity");
   }
+  for (const auto & name : sensor_interfaces()) wanted.names.push_back(name);
   return wanted;
 }
 
@@ -196,6 +197,10 @@ CallbackReturn EffortController::on_activate(const rclcpp_lifecycle::State &)
     RCLCPP_ERROR(get_node()->get_logger(), "the robot's position is not known");
     return CallbackReturn::ERROR;
   }
+  if (!connect_sensor()) {
+    RCLCPP_ERROR(get_node()->get_logger(), "the sensor's state interfaces are not there");
+    return CallbackReturn::ERROR;
+  }
   forget_references();
   longest_ = 0.0;
   if (!start()) {
@@ -209,6 +214,7 @@ CallbackReturn EffortController::on_activate(const rclcpp_lifecycle::State &)
 CallbackReturn EffortController::on_deactivate(const rclcpp_lifecycle::State &)
 {
   is_active_ = false;
+  release_sensor();
   bool all = true;
   for (auto & command : command_interfaces_) all = command.set_value(0.0) && all;
   return all ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;

@@ -12,21 +12,8 @@
 namespace robot_package
 {
 
-using controller_interface::CallbackReturn;
 using controller_interface::return_type;
 using robot_package_settings::Params;
-
-CallbackReturn FeedforwardController::on_init()
-{
-  try {
-    listener_ = std::make_shared<robot_package_settings::ParamListener>(get_node());
-    parameters_ = listener_->get_params();
-  } catch (const std::exception & error) {
-    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
-    return CallbackReturn::ERROR;
-  }
-  return CallbackReturn::SUCCESS;
-}
 
 std::string FeedforwardController::settings_from(const Params & given, FeedforwardSettings & settings) const
 {
@@ -53,8 +40,7 @@ std::string FeedforwardController::settings_from(const Params & given, Feedforwa
 
 std::string FeedforwardController::configure()
 {
-  parameters_ = listener_->get_params();
-  timing_ = {period_of_cycles(), parameters_.delay, parameters_.actuator_bandwidth};
+  take_parameters();
   const std::string wrong = settings_from(parameters_, settings_);
   if (wrong.empty()) law_.configure(settings_);
   return wrong;
@@ -67,11 +53,6 @@ std::string FeedforwardController::problem_with(const Inertia & inertia) const
   return "kp and kd are unstable at " + std::to_string(1.0 / timing_.period) + " Hz with a delay of " +
          std::to_string(timing_.delay) + " s: in a posture within the joints' limits errors grow by a factor of e in " +
          std::to_string(1.0 / growth) + " s (`rbd_dynamics gains` computes gains that are stable)";
-}
-
-EffortController::Payload FeedforwardController::payload() const
-{
-  return {parameters_.payload.frame, load_of(parameters_), parameters_.transition_time};
 }
 
 std::vector<EffortController::ReferenceName> FeedforwardController::reference_names() const

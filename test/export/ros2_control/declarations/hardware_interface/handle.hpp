@@ -55,7 +55,11 @@ private:
 class LoanedStateInterface
 {
 public:
-  explicit LoanedStateInterface(const std::optional<double> * value) : value_(value) {}
+  explicit LoanedStateInterface(const std::optional<double> * value, const std::string & name = "")
+  : value_(value), name_(name)
+  {
+  }
+  const std::string & get_name() const { return name_; }
 #if HARDWARE_INTERFACE_VERSION_GTE(4, 27, 0)
   template <typename T = double>
   [[nodiscard]] std::optional<T> get_optional(unsigned int = 10) const
@@ -68,6 +72,7 @@ public:
 
 private:
   const std::optional<double> * value_;
+  std::string name_;
 };
 
 class LoanedCommandInterface

@@ -25,7 +25,7 @@ struct ComponentInfo
 struct HardwareInfo
 {
   std::unordered_map<std::string, std::string> hardware_parameters;
-  std::vector<ComponentInfo> joints;
+  std::vector<ComponentInfo> joints, sensors;
 };
 
 struct HardwareComponentInterfaceParams

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the controller that presses takes from the library: numbers of its laws, and the rows of its task."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rbd_dynamics.algorithms import joint_speed_bound, reachable_motion
+from rbd_dynamics.constraints import DIRECTIONS
+from rbd_dynamics.control.hybrid import (
+    approach,
+    checks,
+    contact_sense,
+    contact_watch,
+    free_reading,
+    hold,
+    normal_speed,
+    pressing,
+    push,
+    stability,
+    supervisor,
+)
+from rbd_dynamics.control.hybrid.gains import TASK_GAINS, HybridGains
+from rbd_dynamics.export.exported import Exported
+from rbd_dynamics.export.laws import pressing_task
+from rbd_dynamics.export.ros2_control.constants import Numbers, constants_header, declared
+
+_NUMBERS: Numbers = (
+    ("approach_ramp", approach.RAMP, "s, in which the speed of an approach is reached"),
+    ("approach_stuck", approach.STUCK, "s at the bound of the force"),
+    ("free_way", approach.FREE_WAY, "m, after which a reading that has not changed is no contact's"),
+    ("free_anyway", approach.FREE_ANYWAY, "m/N of contact_force: softer contacts are not known"),
+    ("free_change", approach.FREE_CHANGE, "of contact_force"),
+    ("free_smoothing", approach.SMOOTHING, "s, of what is compared"),
+    ("held_up", approach.SLOW, "share of the speed: a tool that is slower is held up"),
+    ("least_push_rate", approach.LEAST_RATE, "N/s, of the push that is held up"),
+    ("pull_of_sensor", approach.PULL, "of contact_force: a reading that has fallen so far is not noise"),
+    ("zero_settled", approach.SETTLED, "s, after which the zero is known"),
+    ("zero_drift", approach.DRIFT, "of contact_force a second: the zero follows that"),
+    ("blow_share", approach.BLOW, "of the joints' velocity limits that a blow may take"),
+    ("zero_memory", approach.MEMORY, "s; what counts is the zero of one to two times this ago"),
+    ("noise_times", contact_sense.NOISE, "times the noise that is measured: less is no contact"),
+    ("noise_slowly", contact_sense.SLOWLY, "s: what changes more slowly is no noise"),
+    ("noise_memory", contact_sense.MEMORY, "s, of the noise"),
+    ("noise_readings", contact_sense.FEW, "before the noise is known"),
+    ("noise_blow", contact_sense.BLOW, "times its square: what touches, and no noise"),
+    ("speed_begins", normal_speed.BEGINS, "share of normal_speed, from where on there is less push"),
+    ("push_recovery", normal_speed.RECOVERY, "s, in which the push comes back"),
+    ("push_recovery_most", normal_speed.LONGEST, "s, likewise, where it came back too soon again and again"),
+    ("push_again", normal_speed.AGAIN, "of the recovery: a push that is cut again within it came back too soon"),
+    ("speed_growth", normal_speed.GROWTH, "s, over which growth of the speed is averaged"),
+    ("normal_braking", normal_speed.BRAKING, "times the normal damping, where nothing is to push"),
+    ("roughness", contact_watch.ROUGHNESS, "m"),
+    ("aside_time", contact_watch.ASIDE, "s: what is felt aside of a contact that is lost is something else"),
+    ("push_cut", contact_watch.CUT, "of the push, and of the wanted force"),
+    ("force_steady", push.STEADY, "s, for which no other force was wished for"),
+    ("pull_most", push.PULLS, "N: nothing that is pressed pulls"),
+    ("sudden", pressing.SUDDEN, "s without contact, after which a tool that moves on approaches anew"),
+    ("patience", pressing.PATIENCE, "of contact_timeout: after which one that stands does"),
+    ("impact_time", pressing.IMPACT, "s after contact, in which too large a force is the blow of the approach"),
+    ("zero_smoothing", free_reading.SMOOTHING, "s, of the wrench in free motion"),
+    ("let_go_time", hold.FADING, "s, in which what leans on something lets go"),
+    ("drawn_share", hold.DRAWN, "of the velocity limits: as fast it is drawn to where it is held"),
+    ("gathered", hold.GATHERED, "of 1 / hold_damping: it is drawn by what efforts can gather in that time"),
+    ("half_turn", checks.LARGEST_ANGLE, "rad, of a tool beside the task frame"),
+    ("half_turn_slack", checks.ANGLE_SLACK, "rad, beyond it that control may need"),
+    ("nearly_singular", checks.NEARLY_SINGULAR, "smallest singular value of the rows at which nothing begins"),
+    ("least_singular_value", reachable_motion.STOPPED, "of them, at which a motion ends"),
+    ("singular_turn", reachable_motion.LENGTH, "m, that a turn by 1 rad counts as there"),
+    ("contact_damping", stability.Plant.contact_damping, "of contacts, share of the critical one, for checks of gains"),
+    ("contact_slowest", float(stability.FREQUENCIES[0]), "rad/s: sqrt(stiffness / mass) of a contact"),
+    ("contact_fastest", float(stability.FREQUENCIES[-1]), "rad/s"),
+    ("stable_slack", stability.SLACK, "of an eigenvalue's size"),
+    ("longest_pressing_step", supervisor.LONGEST_STEP, "s, for integrals"),
+    ("stopping_time", supervisor.STOPPING * 1e-9, "s, after which what is held is held"),
+    ("joint_margin", joint_speed_bound.LIMIT_MARGIN, "rad, m: from where on a joint is kept from its limit"),
+)
+
+
+class PressingGains(NamedTuple):
+    """Gains of a tool that presses, and of holding it."""
+
+    kp: float
+    kd: float
+    task_ki: float
+    ki: float
+    normal_damping: float
+    posture_kp: float
+    posture_kd: float
+    hold_stiffness: float
+    hold_damping: float
+
+    def softer(self, share: float) -> PressingGains:
+        """The gains with this share of damping and of integrals, of stiffness its square."""
+        return PressingGains(
+            *(value * (share**2 if name in _STIFFNESS else share) for name, value in self._asdict().items())
+        )
+
+    def are_stable(self, plant: stability.Plant) -> bool:
+        """Whether they are stable with what stands between a command and what is felt of it."""
+        *task, hold_stiffness, hold_damping = self
+        gains = HybridGains(**dict(zip(self._fields, task)))
+        return not (
+            stability.contact_problem(gains, plant)
+            or stability.task_problem(gains, "geometric", plant)
+            or stability.hold_problem(hold_stiffness, hold_damping, plant)
+        )
+
+
+_STIFFNESS = ("kp", "posture_kp", "hold_stiffness")
+USUAL = PressingGains(*TASK_GAINS["geometric"], 8.0, 5.0, 30.0, 25.0, 10.0, 400.0, 40.0)
+#: periods, by which the wrench is late
+LATE = 2
+
+
+def gains_at(rate: float) -> PressingGains:
+    """The usual gains, softer where they are not stable at this rate (Hz), a period after each state."""
+    plant = stability.Plant(actuator_bandwidth=0.0, state_delay=1.0 / rate, sensor_delay=LATE / rate, period=1.0 / rate)
+    softer = (USUAL.softer(10.0 ** (-0.125 * step)) for step in range(65))
+    return next((gains for gains in softer if gains.are_stable(plant)), USUAL.softer(1e-9))
+
+
+def pressing_header(exported: Exported, frame: str) -> str:
+    """The header of numbers, in C++, for a tool on a frame."""
+    controlled = pressing_task(exported.model, frame)[1].constraints[0].row_names
+    places = ", ".join(str(DIRECTIONS.index(direction)) for direction in controlled)
+    lines = [
+        *declared(exported, _NUMBERS),
+        f"constexpr std::size_t contact_frequencies = {len(stability.FREQUENCIES)};  // between these",
+        "\n// directions along which the tool moves while it presses, of rx, ry, rz, x, y, z",
+        f"constexpr std::size_t task_size = {len(controlled)};",
+        f"constexpr std::size_t task_direction[task_size] = {{{places}}};",
+    ]
+    return constants_header(exported, "pressing_constants", "Numbers of its laws for a tool that presses.", lines)
