@@ -16,33 +16,40 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 MEMORY = 1.0  # s: time constant of the means and variances of external torques
+WRENCH_MEMORY = 0.2  # s, likewise of a wrench
 WRENCH_AXES: tuple[Reference, ...] = ("aligned", "body")  # in which a push may be constant: the world's, the frame's
+OUTLIER = 3.0  # deviations
 LEAST_DEVIATION = 1e-6  # N m or N: a torque is never known better
 
 
 class _Scatter:
-    """Variance of numbers about their own mean, each with as much weight as its sample is told to have."""
+    """Variance of numbers about their own mean, each with as much weight as its sample is told to have.
+
+    Once it is known, a sample counts as no more than so many deviations: what begins or ends is no scatter.
+    """
 
     def __init__(self, size: int) -> None:
         self._mean, self.variance = np.zeros(size), np.zeros(size)
 
-    def take(self, values: Array, weight: Array) -> None:
+    def take(self, values: Array, weight: Array, is_known: Mask) -> None:
         off = np.where(weight > 0.0, values - self._mean, 0.0)
         self._mean += weight * off
-        self.variance = (1.0 - weight) * (self.variance + weight * off**2)
+        most = np.where(is_known, OUTLIER * np.maximum(np.sqrt(self.variance), LEAST_DEVIATION), np.inf)
+        self.variance = (1.0 - weight) * (self.variance + weight * np.minimum(np.abs(off), most) ** 2)
 
 
 class _ConstantWrench:
     """The one wrench, constant in the axes of its Jacobians, that explains torques of late by least squares."""
 
     def __init__(self) -> None:
-        self._gram, self._moment = np.zeros((6, 6)), np.zeros(6)
+        self._gram, self._moment, self._passed = np.zeros((6, 6)), np.zeros(6), 0.0
 
-    def take(self, jacobian: Array, torques: Array, weight: Array) -> Array:
-        """What it does not explain of a sample of torques (nv)."""
-        weighted, last = jacobian * weight, 1.0 - float(weight.max(initial=0.0))
-        self._gram = last * self._gram + weighted @ jacobian.T
-        self._moment = last * self._moment + weighted @ torques
+    def take(self, jacobian: Array, torques: Array, dt: float) -> Array:
+        """What it does not explain of a sample of torques (nv), dt seconds after the last one."""
+        self._passed += dt
+        weight = dt / min(self._passed, WRENCH_MEMORY + dt)
+        self._gram += weight * (jacobian @ jacobian.T - self._gram)
+        self._moment += weight * (jacobian @ torques - self._moment)
         return np.asarray(torques - normal_solution(self._gram, self._moment) @ jacobian)
 
 
@@ -52,8 +59,8 @@ class WrenchMonitor:
     Each torque scatters by noise of sensors and quick errors of the model. Its variance is that about its own mean,
     or, where this is less, that about what one constant wrench at the frame would cause, in the world's axes or the
     frame's: the torques of a steady push change as the arm moves, and that is no scatter. All of it with a time
-    constant of a second; a torque counts once it has been seen for as long. While a contact begins the variance grows,
-    as the torques are not steady then. A constant error of the model is taken for a wrench.
+    constant of a second, the wrench with one of a fifth of that; a torque counts once it has been seen for a second.
+    While a contact begins or ends the variance grows a little. A constant error of the model is taken for a wrench.
 
     Parameters:
         robot: whose torques they are.
@@ -88,10 +95,11 @@ class WrenchMonitor:
         # of all samples alike, as long as they are few
         weight = known * dt / np.clip(self._watched, dt, MEMORY + dt)
         torques = np.where(known, external, 0.0)
-        self._about_mean.take(torques, weight)
+        is_known = self._watched > MEMORY
+        self._about_mean.take(torques, weight, is_known)
         for axes, wrench, scatter in self._about_wrench:
             J = self._robot.jacobian(q, self.frame, reference=axes)
-            scatter.take(wrench.take(J * self._counts, torques, weight), weight)
+            scatter.take(wrench.take(J * (known & self._counts), torques, dt), weight, is_known)
 
     @property
     def deviations(self) -> Array:
