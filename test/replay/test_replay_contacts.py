@@ -120,6 +120,19 @@ def test_how_long_a_joint_was_seen_in_motion_is_counted_in_the_recordings_own_ti
     assert in_motion(ticks).seconds == pytest.approx(12.0, abs=every)
 
 
+@pytest.mark.parametrize("pushed", [0.1, 0.3, 0.4])
+def test_a_push_of_a_third_of_the_motion_hides_no_push(pushed):
+    """Seen: the baseline followed it, so that most of the motion was far from it, and "No contacts" of 17 N m."""
+    count = 320  # ticks
+    push = 15.0 * ((np.arange(count) >= 120) & (np.arange(count) < 120 + round(pushed * count)))
+    noise = 0.3 * np.random.default_rng(4).normal(size=count)
+    ticks = ticks_of((noise + push)[:, None], np.ones((count, 1)))
+    found = calibrated(ticks, np.zeros(1), np.zeros(1), per_hour=1.0, duration=0.1)
+    assert 1.0 < found[0] < 3.0
+    (event,), _ = contacts(ticks, ContactDetector(found, breakaway=0.0, duration=0.1), ["elbow"])
+    np.testing.assert_allclose([event.start, event.end], TICK * np.array([120, 120 + round(pushed * count)]), atol=0.1)
+
+
 def test_a_joint_that_never_moves_has_no_threshold():
     v = np.ones((1000, 2))
     v[:, 1] = 0.0

@@ -25,6 +25,7 @@ TICK = 0.05  # s
 #: of sizes, which tell the deviation in each round: the median does whatever contacts there are
 ROUNDS = ((0.5,), (0.5,), (0.5, 0.9))
 TAIL = 0.99  # tells at last what a model's errors do once in each motion
+DRAWN = 3.0  # so many times as far from baselines that followed a push as from the median
 CERTAIN = 1.3  # of a threshold: what passes it by less may be the model's error; a tail raises it by no more
 FROM_SPREAD = 3.0  # median deviations that friction, of both signs, is not beyond
 ENOUGH = 5.0  # s of motion that tell it
@@ -110,10 +111,11 @@ def calibrated(ticks: Ticks, least: Array, breakaway: Array, *, per_hour: float,
     Infinite for a joint without a torque, or that never moved.
 
     What contacts there are is found by thresholds that are rough at first, and left out of what the next ones are made
-    of. least: (nv,), lowest ones.
+    of. A push that lasts draws the baselines along and then is missed on both sides: where torques are much farther
+    from their baselines than from their median, the latter tells the first thresholds. least: (nv,), lowest ones.
     """
-    values = np.full(ticks.joints, np.inf)
-    for quantiles in ROUNDS:
+    values, spread = np.full(ticks.joints, np.inf), in_motion(ticks).spread
+    for number, quantiles in enumerate(ROUNDS):
         free = _free(ticks, ContactDetector(CERTAIN * values, breakaway=breakaway, duration=duration))
         known = np.isfinite(free).sum(axis=0) > 1
         for joint in np.flatnonzero(known):
@@ -122,6 +124,8 @@ def calibrated(ticks: Ticks, least: Array, breakaway: Array, *, per_hour: float,
             level = level_of(per_hour, rises, int(known.sum()))
             sizes = np.abs(seen)
             bulk = deviation(sizes, quantiles=quantiles)
+            if number == 0 and bulk > DRAWN * (rough := deviation(spread[joint : joint + 1], quantiles=quantiles)):
+                bulk = rough
             tail = deviation(sizes, quantiles=(TAIL,)) if quantiles is ROUNDS[-1] else bulk
             values[joint] = max(least[joint], min(max(bulk, tail), CERTAIN * bulk) * level)
         values[values <= 0.0] = np.inf
