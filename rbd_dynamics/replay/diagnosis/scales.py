@@ -32,6 +32,7 @@ SURE = float(scipy.stats.norm.ppf(0.975))
 NORMAL = 1.4826  # standard deviations are so many times the median of the absolute ones
 MOST = 3e3  # or its inverse: no unit's, more is nonsense
 POOR = 0.3  # of the torque: an effort of which more is left is not explained by a scale
+ASIDE = 4.0  # times a scale, or its inverse: from there it is looked for again
 VAGUE = 100.0  # a scale of which the interval's ends differ by such a factor is not told
 LONGEST = 50.0  # of the logarithm of a scale: an interval that is longer says nothing
 MOVING = 0.05  # of a stretch's samples
@@ -82,11 +83,12 @@ def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Sc
         kept, found = [], usual
     if implausible and not kept:
         kept, found = list(suspected), whole
-    kept = [j for j in kept if _is_told(regression, found, j, level)]
+    free, kept = kept, [j for j in kept if _is_told(regression, found, j, level)]
+    kept = kept if _are_found_again(regression, found, kept, free) else []
     if not implausible:  # then scales must explain what nothing else does by far
         kept = [j for j in kept if _needless(_with(regression, found, {j: 1.0}), found, MUCH) <= level]
     intervals = _intervals(regression, found, kept)
-    scales = found.scales.copy()
+    scales = np.ones(len(regression.joints))  # what is not told counts as it is
     scales[kept] = [intervals[j][0] for j in kept]
     found = settled(regression, scales)
     kept = [j for j in kept if intervals[j][1] >= 1.0 / FAR or intervals[j][2] <= FAR]
@@ -160,6 +162,23 @@ def _fitted(regression: Regression, suspected: Mapping[int, float]) -> FreeFit:
         if len(places) == 1:
             break
     return min(found, key=lambda fit: float(np.log(np.maximum(fit.left, 1e-300)).sum()))
+
+
+def _are_found_again(regression: Regression, found: FreeFit, kept: Sequence[int], free: Sequence[int]) -> bool:
+    """Whether the scales of `kept` are found again, or others that leave more, from wherever those of `free` begin.
+
+    Where inertias make up for scales the valley of the best ones is long, and rounding says where in it a fit ends.
+    """
+    every = np.resize([1.0, -1.0], len(free))
+    for signs in (np.ones(len(free)), -np.ones(len(free)), every, -every) if kept else ():
+        scales = found.scales.copy()
+        scales[list(free)] *= ASIDE**signs
+        other = settled(regression, scales, free=list(free))
+        off = np.abs(other.scales[list(kept)] / found.scales[list(kept)] - 1.0)
+        more = float(np.log(other.left.sum(axis=0) / found.left.sum(axis=0)).sum())
+        if more < -np.log(1.0 - HARDLY) and (off > ALIKE).any():
+            return False
+    return True
 
 
 def _with(regression: Regression, found: FreeFit, changed: Mapping[int, float]) -> FreeFit:
