@@ -84,11 +84,12 @@ def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Sc
     if implausible and not kept:
         kept, found = list(suspected), whole
     free, kept = kept, [j for j in kept if _is_told(regression, found, j, level)]
-    kept = kept if _are_found_again(regression, found, kept, free) else []
+    if not _are_found_again(regression, found, kept, free):
+        kept, found = [], usual
     if not implausible:  # then scales must explain what nothing else does by far
         kept = [j for j in kept if _needless(_with(regression, found, {j: 1.0}), found, MUCH) <= level]
     intervals = _intervals(regression, found, kept)
-    scales = np.ones(len(regression.joints))  # what is not told counts as it is
+    scales = found.scales.copy()
     scales[kept] = [intervals[j][0] for j in kept]
     found = settled(regression, scales)
     kept = [j for j in kept if intervals[j][1] >= 1.0 / FAR or intervals[j][2] <= FAR]
