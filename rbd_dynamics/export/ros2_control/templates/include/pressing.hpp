@@ -87,13 +87,12 @@ public:
   {
     const PressingLimits & limits = settings().limits;
     const double drift = rows.rate(0, v);
-    if (has_output_) look(drift, rows, wrench, dt, inertia);
+    if (has_output_) look(q, drift, rows, wrench, dt, inertia);
     const double felt = felt_by(wrench);
     if (!is_approaching_) {
       push.approach_desired(limits.force_rate * dt);
       pressed_ += dt;
     }
-    q_before_ = q;
     motion.pass(q, rows, dt, settings());
     push.pass(dt);
     HybridInputs in{motion.theta(), motion.rate(), motion.acceleration(), 0.0, 0.0, felt, posture_};
@@ -138,7 +137,8 @@ private:
   }
 
   // Whether contact has begun, goes on or is lost.
-  void look(double drift, const PressedRows & rows, FeltWrench & wrench, double dt, const Inertia & inertia)
+  void look(
+    const Vector & q, double drift, const PressedRows & rows, FeltWrench & wrench, double dt, const Inertia & inertia)
   {
     const PressingLimits & limits = settings().limits;
     if (is_approaching_ && approach_.touches(rows.h, wrench.felt().normal, dt, limits, wrench.sense()))
@@ -148,7 +148,7 @@ private:
       watch_.update(wrench.is_touching() || !is_touch_wanted(least), rows.h, dt);
       push.update(drift, dt, settings());
       giving_.update(push.slow(), wrench.sense().smooth(), push.force(), least, dt);
-      if (is_contact_lost()) approach_again(rows, wrench, inertia);
+      if (is_contact_lost()) approach_again(q, rows, wrench, inertia);
     } else if (is_again_) {
       watch_.update(false, rows.h, dt, wrench.felt().force > 2.0 * least);
     }
@@ -186,12 +186,12 @@ private:
   }
 
   // Slowly back to a contact that was lost a moment ago.
-  void approach_again(const PressedRows & rows, const FeltWrench & wrench, const Inertia & inertia)
+  void approach_again(const Vector & q, const PressedRows & rows, const FeltWrench & wrench, const Inertia & inertia)
   {
     const PressingLimits & limits = settings().limits;
     std::array<double, nv * nv> M{};
     NormalResponse response;
-    if (robot_package_mass_matrix(q_before_.data(), inertia.data(), M.data()) != ROBOT_PACKAGE_OK) return;
+    if (robot_package_mass_matrix(q.data(), inertia.data(), M.data()) != ROBOT_PACKAGE_OK) return;
     if (!response.of(M, rows)) return;
     const double slow = limits.normal_speed > 0.0 ? limits.normal_speed : limits.approach_speed;
     Approach::Beginning from{};
@@ -234,7 +234,7 @@ private:
   Approach approach_;
   ContactWatch watch_;
   GivingWay giving_;
-  Vector posture_{}, q_before_{};
+  Vector posture_{};
   double offset_ = 0.0;         // N, that the sensor reads without contact
   double pressed_ = INFINITY;   // s since the first contact
   bool is_approaching_ = false, is_again_ = false;
