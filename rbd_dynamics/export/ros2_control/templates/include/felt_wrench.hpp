@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the force-torque sensor says: its reading as a force along the normal and what is felt besides, whether the sensor
-// still works, and whether the tool touches something.
+// What the force-torque sensor says: its reading as a force along the normal and what is felt besides, whether the
+// sensor still works, and whether the tool touches something.
 #ifndef ROBOT_PACKAGE__FELT_WRENCH_HPP_
 #define ROBOT_PACKAGE__FELT_WRENCH_HPP_
 
@@ -14,16 +14,16 @@
 namespace robot_package
 {
 
-// normal: what presses along the normal, N. Besides: force, N, moment about the tool's point, N m, power that is done on
-// what is touched, W, and efforts of the joints.
+// normal: what presses along the normal, N. Besides: force, N, moment about the tool's point, N m, power that is done
+// on what is touched, W, and efforts of the joints.
 struct Felt
 {
   double normal = 0.0, force = 0.0, moment = 0.0, power = 0.0;
   Vector efforts{};
 };
 
-// wrench: (moment, force) on the robot, in the tip's frame. free: the same where nothing is touched. False where a number
-// is not finite.
+// wrench: (moment, force) on the robot, in the tip's frame. free: the same where nothing is touched. False where a
+// number is not finite.
 inline bool felt_of(
   const Vector & q, const Vector & v, const Six & wrench, const Six & free, const PressingPlace & place, Felt & out)
 {
@@ -63,8 +63,8 @@ public:
     free_count_ = 0.0;
   }
 
-  // A reading (moment, force) in the sensor's frame, `elapsed` (s) after the last one. zero: what the sensor reads along
-  // the normal without contact, N. is_free: nothing is touched, or not yet.
+  // A reading (moment, force) in the sensor's frame, `elapsed` (s) after the last one. zero: what the sensor reads
+  // along the normal without contact, N. is_free: nothing is touched, or not yet.
   void update(
     const Vector & q, const Vector & v, const Six & reading, double elapsed, const HybridSettings & settings,
     double zero, bool is_free)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What HybridForceController does in a cycle, without ROS: it holds the robot, lets the tool find a surface, press on it
-// and move along it, and decides when that begins and ends. `step` allocates nothing, locks nothing and throws nothing.
+// What HybridForceController does in a cycle, without ROS: it holds the robot, lets the tool find a surface, press on
+// it and move along it, and decides when that begins and ends. `step` allocates nothing, locks nothing and throws
+// nothing.
 #ifndef ROBOT_PACKAGE__HYBRID_FORCE_LAW_HPP_
 #define ROBOT_PACKAGE__HYBRID_FORCE_LAW_HPP_
 
@@ -42,8 +43,8 @@ public:
   void carry(const Inertia & inertia, double transition) { load_.begin(inertia, transition); }
 
   // --- wishes: where they return false they are refused, and nothing changes
-  // N, from 0 to largest_force. The first force above 0 begins to press; 0 lets go. Where control has ended by itself, a 0
-  // has to come before it begins again.
+  // N, from 0 to largest_force. The first force above 0 begins to press; 0 lets go. Where control has ended by itself,
+  // a 0 has to come before it begins again.
   bool press(double force)
   {
     if (!(force >= 0.0 && force <= limits().largest_force)) return false;
@@ -70,8 +71,8 @@ public:
     return true;
   }
 
-  // Computes the efforts for this state and a reading (moment, force) of the sensor, in its own frame. Where a number of
-  // the state is not finite, the answer is not ok and the efforts stay as they are.
+  // Computes the efforts for this state and a reading (moment, force) of the sensor, in its own frame. Where a number
+  // of the state is not finite, the answer is not ok and the efforts stay as they are.
   Status step(const Vector & q, const Vector & v, const Six & reading, double period)
   {
     if (!is_finite(q) || !is_finite(v)) return Status::bad_input;
@@ -140,11 +141,13 @@ private:
   {
     Approach::Beginning from{};
     Task acceleration{};
-    ended_ = problem_with_beginning();
-    if (ended_.why == Halt::no && !hold_.against_the_model(q, v, rows_, settings(), load_.inertia(), from, acceleration))
-      ended_.why = Halt::singular;
     is_ready_ = false;
+    ended_ = problem_with_beginning();
     if (ended_.why != Halt::no) return;
+    if (!hold_.against_the_model(q, v, rows_, settings(), load_.inertia(), from, acceleration)) {
+      ended_.why = Halt::singular;
+      return;
+    }
     pressing_.begin(q, rows_, wrench_, from, acceleration);
     is_holding_ = false;
   }

@@ -50,8 +50,8 @@ public:
     return nv;
   }
 
-  // What holds the robot and presses with a force along the normal, each joint's share of which is in `pressing`, within
-  // the limits of efforts. felt: efforts of what is felt beside the normal.
+  // What holds the robot and presses with a force along the normal, each joint's share of which is in `pressing`,
+  // within the limits of efforts. felt: efforts of what is felt beside the normal.
   Status efforts(
     const Vector & q, const Vector & v, const Vector & pressing, const Vector & felt, double elapsed,
     const HybridSettings & settings, const Inertia & inertia, Vector & tau)

@@ -15,10 +15,10 @@ namespace robot_package
 {
 
 // The result of one step. tau is within the effort limits, wanted is not limited. theta and rate are the tool's
-// coordinates beside the task frame. h and drift: distance from the surface, m, and its rate. force: commanded along the
-// normal, N. integral, task_integral: of the errors. rank: how many rows can be controlled. braking: how much joints are
-// kept from going faster, 0 to 1. outside, driven: accelerations of the joints that efforts do not explain, and those that
-// they do; the next step takes both.
+// coordinates beside the task frame. h and drift: distance from the surface, m, and its rate. force: commanded along
+// the normal, N. integral, task_integral: of the errors. rank: how many rows can be controlled. braking: how much
+// joints are kept from going faster, 0 to 1. outside, driven: accelerations of the joints that efforts do not explain,
+// and those that they do; the next step takes both.
 struct HybridOutput
 {
   Vector tau, wanted;
@@ -30,8 +30,8 @@ struct HybridOutput
   Vector outside, driven;
 };
 
-// What is wanted in one step. approach: the velocity along the normal, m/s, that the normal damping aims at. measured: N;
-// if it is not a number, the integral of the force error stays as it is.
+// What is wanted in one step. approach: the velocity along the normal, m/s, that the normal damping aims at. measured:
+// N; if it is not a number, the integral of the force error stays as it is.
 struct HybridInputs
 {
   Task theta, rate, acceleration;
@@ -39,8 +39,8 @@ struct HybridInputs
   Vector posture;
 };
 
-// tau = M J (a_d - kd e' - kp (e + task_ki int e)) + what moves along with it + N - A^T (force - ki int(measured - force)).
-// J has the rows of the task frame's directions, A that of the surface's normal.
+// tau = M J (a_d - kd e' - kp (e + task_ki int e)) + what moves along with it + N - A^T (force - ki int(measured -
+// force)). J has the rows of the task frame's directions, A that of the surface's normal.
 class HybridLaw
 {
 public:

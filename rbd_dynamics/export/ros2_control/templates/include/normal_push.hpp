@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The force that is commanded along the normal: it follows the desired one at a bounded rate, is cut where the tool runs
-// into the surface, and does not pull at what is pressed.
+// The force that is commanded along the normal: it follows the desired one at a bounded rate, is cut where the tool
+// runs into the surface, and does not pull at what is pressed.
 #ifndef ROBOT_PACKAGE__NORMAL_PUSH_HPP_
 #define ROBOT_PACKAGE__NORMAL_PUSH_HPP_
 
@@ -61,8 +61,8 @@ public:
     in.measured = nothing;
   }
 
-  // Inputs of the law while the tool presses. in.measured: N, felt along the normal. beside: N, felt beside it; least: N,
-  // that tell contact from none. integral: N, that the integral of the force error adds.
+  // Inputs of the law while the tool presses. in.measured: N, felt along the normal. beside: N, felt beside it; least:
+  // N, that tell contact from none. integral: N, that the integral of the force error adds.
   void to_press(double drift, double integral, double beside, double least, double dt, HybridInputs & in)
   {
     const double share = speed_.share();

@@ -13,8 +13,8 @@
 namespace robot_package
 {
 
-// Coordinates of the tool beside the task frame, and the rows that map joint velocities to their rates: the normal first,
-// then the directions of the task.
+// Coordinates of the tool beside the task frame, and the rows that map joint velocities to their rates: the normal
+// first, then the directions of the task.
 struct PressedRows
 {
   double h;
@@ -52,8 +52,8 @@ struct PressedRows
     return size <= nv && factor.of(gram);
   }
 
-  // The largest share of the task rates, up to 1, at which no joint takes more than `share` of its velocity limit; 0 in a
-  // singular posture.
+  // The largest share of the task rates, up to 1, at which no joint takes more than `share` of its velocity limit; 0 in
+  // a singular posture.
   double pace_within(const Task & rate, double share, const Vector & limits) const
   {
     CholeskyOf<size> factor;

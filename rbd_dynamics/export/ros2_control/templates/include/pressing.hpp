@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool approaches the surface, presses on it, and approaches again where contact is lost for a moment. Each step calls
-// the law of force and motion, and tells why control has to end.
+// The tool approaches the surface, presses on it, and approaches again where contact is lost for a moment. Each step
+// calls the law of force and motion, and tells why control has to end.
 #ifndef ROBOT_PACKAGE__PRESSING_HPP_
 #define ROBOT_PACKAGE__PRESSING_HPP_
 
@@ -39,9 +39,11 @@ public:
     is_tared_ = has_output_ = is_again_ = is_approaching_ = false;
   }
 
-  // Approach from here, with what has held the robot until now: a push along the normal and an acceleration of the task.
+  // Approach from here, with what has held the robot until now: a push along the normal and an acceleration of the
+  // task.
   void begin(
-    const Vector & q, const PressedRows & rows, FeltWrench & wrench, Approach::Beginning from, const Task & acceleration)
+    const Vector & q, const PressedRows & rows, FeltWrench & wrench, Approach::Beginning from,
+    const Task & acceleration)
   {
     law_.reset();
     law_.preset_acceleration(acceleration);
@@ -66,8 +68,8 @@ public:
     has_output_ = is_again_ = is_approaching_ = false;
   }
 
-  // To be called while the robot is held: what still presses fades, and ends at once where nothing pushes back. A silent
-  // sensor does not tell that.
+  // To be called while the robot is held: what still presses fades, and ends at once where nothing pushes back. A
+  // silent sensor does not tell that.
   void fade(const FeltWrench & wrench, double elapsed)
   {
     const PressingLimits & limits = settings().limits;
@@ -83,7 +85,8 @@ public:
 
   // One step of the law. Afterwards `output` has its efforts, unless control has to end.
   Problem step(
-    const Vector & q, const Vector & v, const PressedRows & rows, FeltWrench & wrench, double dt, const Inertia & inertia)
+    const Vector & q, const Vector & v, const PressedRows & rows, FeltWrench & wrench, double dt,
+    const Inertia & inertia)
   {
     const PressingLimits & limits = settings().limits;
     const double drift = rows.rate(0, v);

@@ -84,7 +84,10 @@ public:
   std::size_t stopped_by() const { return stopped_by_; }
 
 private:
-  static bool is_near_singular(const PressedRows & rows) { return !rows.are_beyond(least_singular_value, singular_turn); }
+  static bool is_near_singular(const PressedRows & rows)
+  {
+    return !rows.are_beyond(least_singular_value, singular_turn);
+  }
 
   // The first joint at its limit; nv: none.
   static std::size_t joint_at_limit(const Vector & q)
