@@ -77,7 +77,11 @@ class CartesianControllerParameters(ToolParameters):
         1e4,
     )
     damping_ratio: float = parameter(
-        DEFAULTS.damping_ratio, "Of all swings of the tool; 1 is critical", minimum=0.0, maximum=10.0, dynamic=True
+        DEFAULTS.damping_ratio,
+        "Damping ratio of all swings of the tool; 1 is critical",
+        minimum=0.0,
+        maximum=10.0,
+        dynamic=True,
     )
     stiffness_axes: Carrier = parameter(
         "root", "What the axes of stiffness turn with: root (not at all), tool, wanted (the desired tool)",
