@@ -91,8 +91,6 @@ def verdict(record: Record) -> Verdict:
     freed, tool_freed = let_go_by_friction(record)
     if case.wall is not None:  # what the blow makes of its speed
         freed = np.maximum(freed, case.slide * scene.joints_thrown)
-    if case.edge is not None:  # what presses goes on until it is answered that nothing is there any more
-        freed = freed + _fallen(record.forces[:, 0]) * REACTION * scene.let_go
     unhelped = float((freed / model.velocity_limit).max())
     bounds["joint speed"] = Found(float((np.abs(record.v) / model.velocity_limit).max()), max(1.0, unhelped))
     bounds["torque"] = Found(float((np.abs(record.tau) / model.effort_limit).max()), 1.0 + 1e-9)

@@ -45,7 +45,7 @@ class Scene(NamedTuple):
     touch: the point that would be touched first. mass, wall_mass: kg, effective, along the normal and along x. thrown,
     wall_thrown: how fast the tool is after a blow along these, for each 1 m/s before it: it is thrown aside as well;
     joints_thrown: likewise, joints (joints) at the wall.
-    freed, wall_freed: what friction does that lets go. let_go: speeds of the joints (joints) by 1 N s along the normal.
+    freed, wall_freed: what friction does that lets go.
     """
 
     plant: PressedArm
@@ -60,7 +60,6 @@ class Scene(NamedTuple):
     joints_thrown: Array
     freed: Freed
     wall_freed: Freed
-    let_go: Array
 
 
 def scene_of(case: Case) -> Scene:
@@ -86,7 +85,6 @@ def scene_of(case: Case) -> Scene:
     mass, wall_mass = plant.effective_mass(normal), plant.effective_mass(axes[:, 0])
     thrown = tuple(_thrown(plant, each) for each in (normal, axes[:, 0]))
     joints_thrown = 2.0 * wall_mass * np.abs(plant.solve(axes[:, 0] @ plant.jacobian()))
-    let_go = np.abs(plant.solve(normal @ plant.jacobian()))
     freed = tuple(Freed.of(plant, each) for each in (normal, -axes[:, 0]))
     about = math.cos(case.tilted_about) * axes[:, 0] + math.sin(case.tilted_about) * axes[:, 1]
     real = Rotation.from_rotvec(case.tilt * about).as_matrix() @ axes
@@ -94,7 +92,7 @@ def scene_of(case: Case) -> Scene:
     plant.reset(np.array(case.q))
     told = _surface(replace(case, edge=None), axes, touch, mass)
     params = _params(case, plant.rotation, axes, touch, point)
-    return Scene(plant, params, axes, touch, told, mass, wall_mass, *thrown, joints_thrown, *freed, let_go)
+    return Scene(plant, params, axes, touch, told, mass, wall_mass, *thrown, joints_thrown, *freed)
 
 
 def _thrown(plant: PressedArm, direction: Array) -> float:

@@ -73,7 +73,7 @@ def test_a_scatter_that_nobody_has_seen_is_not_taken_for_none(arm):
         monitor.take(Q, sample, DT)
         if k in (0, 100, 400):
             assert not monitor.wrench(Q, sample).told.any()
-            np.testing.assert_allclose(monitor.deviations, samples[: k + 1].std(axis=0), rtol=0.05, atol=1e-12)
+            np.testing.assert_allclose(monitor.deviations, samples[: k + 1].std(axis=0), rtol=1e-9, atol=1e-12)
     assert monitor.wrench(Q, sample).told.all()
     np.testing.assert_allclose(monitor.deviations, NOISE, rtol=0.2)
 

@@ -60,7 +60,8 @@ class WrenchMonitor:
     or, where this is less, that about what one constant wrench at the frame would cause, in the world's axes or the
     frame's: the torques of a steady push change as the arm moves, and that is no scatter. All of it with a time
     constant of a second, the wrench with one of a fifth of that; a torque counts once it has been seen for a second.
-    While a contact begins or ends the variance grows a little. A constant error of the model is taken for a wrench.
+    For some seconds after a contact begins or ends the deviation is larger, up to several times. A constant error of
+    the model is taken for a wrench.
 
     Parameters:
         robot: whose torques they are.
@@ -105,7 +106,9 @@ class WrenchMonitor:
     def deviations(self) -> Array:
         """Standard deviation of each torque of late (nv), N m or N."""
         about = [self._about_mean, *(scatter for _, _, scatter in self._about_wrench)]
-        return np.sqrt(np.min([each.variance for each in about], axis=0))
+        least = np.min([each.variance for each in about], axis=0)
+        # of few samples a wrench explains too much
+        return np.sqrt(np.where(self._watched < MEMORY, self._about_mean.variance, least))
 
     def wrench(self, q: Array, external: Array) -> FrameWrench:
         """The wrench at the frame, in its axes, at the position q (nq); external: torques (nv), NaN where unknown."""
