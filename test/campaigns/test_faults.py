@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 import os
 import signal
 import subprocess
@@ -148,3 +149,21 @@ def test_a_long_campaign_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert found["all"] == {"feedforward": {"published": 30, "wrong": 1, "fault silence": 6}}
     with pytest.raises(ValueError, match="of another campaign .seed."):
         pieces.pieces(["--guard"], 0.5, 8, report)
+
+
+def test_the_next_piece_begins_while_the_judge_of_the_last_still_reads(tmp_path, monkeypatch):
+    from campaigns.faults import pieces
+
+    begun = threading.Event()
+
+    def run(options, seconds, seed):
+        if seed == 9001:
+            begun.set()
+        assert begun.wait(60.0)
+        return {"good": True, "seconds": seconds, "nodes": {"feedforward": {"published": 1, "faults": {}}}}
+
+    monkeypatch.setattr(pieces, "_piece", run)
+    monkeypatch.setattr(pieces, "PIECE", 60.0)
+    monkeypatch.setattr(pieces, "BEGUN", -59.9)
+    found = pieces.pieces([], 2.0 / 60.0, 9, tmp_path / "report.json")
+    assert found["good"] and found["seconds"] == 120.0 and found["all"]["feedforward"]["published"] == 2
