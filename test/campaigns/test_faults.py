@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 import os
 import signal
 import subprocess
 import sys
+import threading
 from types import SimpleNamespace
 
 import pytest
