@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "pluginlib/class_list_macros.hpp"
 #include "rclcpp/qos.hpp"
