@@ -68,7 +68,8 @@ class TwoRig(Rig):
         """The node of that name is asked to, while states go on; the largest step of an effort, N m."""
         import threading
 
-        answers = []
+        answers, gives_up = [], self.node if name == CARTESIAN else self.other
+        said = gives_up.log.count("another node has taken over")
         thread = threading.Thread(target=lambda: answers.append(self.hand_over[name]()))
         before = self.step()
         thread.start()
@@ -81,6 +82,10 @@ class TwoRig(Rig):
                 break
         thread.join()
         assert answers[0].success, answers[0].message
+        end = time.monotonic() + PATIENCE
+        while gives_up.log.count("another node has taken over") == said:  # it hears of it by and by
+            assert time.monotonic() < end, f"{gives_up.name} does not stand by"
+            self.run(0.01)
         self.run(0.3)
         return max(steps)
 
