@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-REACTION = 0.001  # s: of a cycle; the campaign's sensors and actuators are not late
+REACTION = 0.002  # s: twice a cycle, as efforts change at rates; the campaign's sensors and actuators are not late
 BEGINS, WHOLE = 0.86, 0.96  # shares of a limit between which braking sets in
 DAMPER, ROOM = 0.4 / REACTION, 0.35 / REACTION  # 1/s
 HASTE = 0.7  # of a limit
@@ -24,7 +24,7 @@ LEARNT, LONGEST = 0.03, 0.05  # s
 LOOKED_BACK = 3  # answers
 LEAST_SHARE = 0.05  # of an effort limit, left to motion
 FORGOTTEN = 1.2  # s: what was learnt before counts no more
-SWEEPS = 32  # of Gauss and Seidel
+SWEEPS, SETTLED = 32, 1e-13  # of Gauss and Seidel, at most; N m, by which one changes nothing any more
 EDGE = 1e-6  # share of the room: so near its ends an acceleration may have been cut off
 
 
@@ -144,11 +144,14 @@ class Robot:
         if ((a >= least) & (a <= most)).all():
             return found
         for _ in range(SWEEPS):
+            before = held.copy()
             for k in reversed(range(7)):
                 alone = found[..., k] - response[k, k] * held[..., k]
-                effort = (np.clip(alone, least[k], most[k]) - alone) / response[k, k]
-                found += np.multiply.outer(effort - held[..., k], response[k])
+                effort = (np.minimum(np.maximum(alone, least[k]), most[k]) - alone) / response[k, k]
+                found += (effort - held[..., k])[..., None] * response[k]
                 held[..., k] = effort
+            if np.abs(held - before).max() < SETTLED:
+                break
         return np.clip(found, least, most)
 
     def shortened(self, tau: Array) -> Array:

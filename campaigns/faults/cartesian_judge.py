@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from campaigns.faults.braking import FORGOTTEN, LONGEST, History, Known, Robot
-from campaigns.faults.judge import GAP, SEARCHED, UNSETTLED, Judge
+from campaigns.faults.judge import GAP, SEARCHED, TOLERANCE, UNSETTLED, Judge
 from campaigns.faults.robot import SPEEDS, Motion, Oracle, oracle
 from campaigns.faults.situation import LATEST, Change, Settings, Situation
 
@@ -36,6 +36,8 @@ ARRIVES = 8.0  # s after a wish, at most
 NEAR, NEAREST = 40, 5  # states whose tool is nearest to where an effort pulls it: by the Jacobian, and of these
 NEARLY = 1e-6  # N m by which what may be held is off at most, before it is looked at to the last digit
 LOOKED_FOR = 0.2  # s: on the way, so often is asked whether anything else explains an effort
+RESTED = 0.05  # s: and so often, whether it is over
+CREPT = 1e-6  # N m, of a posture that comes to rest more slowly than the tool: between two looks at it
 LIKELIEST = 3  # wishes that may have been carried out
 NEWTON = 8  # steps
 MOST_BASES = 24  # robots, loads and settings for which a hold is looked for
@@ -61,6 +63,7 @@ class Held:
     posture: Array
     wrench: Array
     wish: Wish | None = None  # that was carried out last
+    creeps: bool = False  # its posture was told by an effort, and comes to rest by and by
 
     def after(self, wish: Wish) -> Held:
         R, p = (self.R, self.p) if wish.pose is None else wish.pose
@@ -90,7 +93,8 @@ class ToolSettings(Settings):
         pull = self.pull(tool, held.R, held.p, held.wrench) - self.share * self.dampers(tool) @ tool.twist
         a = self.share**2 * self.posture_kp * (held.posture - q) - self.share * self.posture_kd * v
         parts = [self.weight(model, q), tool.J.T @ pull, tool.left_over(a)]
-        return np.sum(parts, axis=0), max(1.0, *(float(np.abs(part).max()) for part in parts))
+        least = CREPT / TOLERANCE if held.creeps else 1.0
+        return np.sum(parts, axis=0), max(least, *(float(np.abs(part).max()) for part in parts))
 
     def on_the_way(self, model: Oracle, q: Array, v: Array, stamp: int) -> tuple[Array, Array]:
         """Bounds of the torque without limits while the tool is wanted anywhere, and moves as fast as it may.
@@ -171,7 +175,7 @@ class CartesianJudge(Judge):
     def __init__(self, motion: Motion, ring: Any, tell: Callable[[dict[str, Any]], None]) -> None:
         super().__init__(motion, ring, tell)
         self.now = self._start = Situation(settings=ToolSettings())
-        self._arrives, self._tried, self._looked = 0.0, 0.0, 0.0
+        self._arrives, self._tried, self._looked, self._crept_at = 0.0, 0.0, 0.0, 0.0
         self._tried_holds: tuple[tuple[int, bytes], list[tuple[Situation, Held]]] = (0, b""), []  # of an effort: all
         self._ways: list[Change] = []  # that may begin now; how long they last, s
         self._rests = True  # the last effort was explained to the last digit
@@ -270,15 +274,23 @@ class CartesianJudge(Judge):
         silent = 1e-9 * (stamp - self._answered[-1]) if self._answered else 0.0
         if silent > GAP and time - silent < self._arrives:  # who gets no processor gets no wishes meanwhile
             self._is_moving_until(self._arrives + silent)
-        if time >= self._arrives:
-            return (
-                super().explained(stamp, tau, time)
-                or self._rests_elsewhere(stamp, tau, time)
-                or self._becomes_stiffer(stamp, tau)
-                or (time < self._unsettled and self._is_eased(stamp, tau) and self._is_within_bounds(stamp, tau))
-            )
+        if self._crept(stamp, tau, time):
+            return True
         asked = abs(time - self._tried) > LOOKED_FOR
-        if asked:
+        if time >= self._arrives:
+            waits = self._tells_little(stamp, tau, time)
+            if asked or not waits:
+                self._tried = time
+                if super().explained(stamp, tau, time):
+                    return True
+            elif self._as_before(stamp, tau):
+                return True
+            return (
+                self._rests_elsewhere(stamp, tau, time)
+                or self._becomes_stiffer(stamp, tau)
+                or (waits and self._is_within_bounds(stamp, tau))
+            )
+        if asked and not self._tells_little(stamp, tau, time):
             self._tried = time
             if super().explained(stamp, tau, time):
                 return True
@@ -289,7 +301,22 @@ class CartesianJudge(Judge):
                 self._now_is(situation)
                 self.counts.exact += 1
                 return True
+        if self._rests_elsewhere(stamp, tau, time):
+            return True
         return self._is_within_bounds(stamp, tau) or (not asked and super().explained(stamp, tau, time))
+
+    def _as_before(self, stamp: int, tau: Array) -> bool:
+        if self.now.desired is None or not self._fits(self.now, stamp, *self.motion.state(stamp), tau):
+            return False
+        self.counts.exact += 1
+        return True
+
+    def _crept(self, stamp: int, tau: Array, time: float) -> bool:
+        """Whether the posture that came to rest has gone on a little."""
+        if self.now.desired is None or not self.now.desired.creeps or abs(time - self._crept_at) < RESTED:  # type: ignore[attr-defined]
+            return False
+        self._crept_at = time
+        return self._rests_as(self.now, stamp, tau)
 
     def _is_within_bounds(self, stamp: int, tau: Array) -> bool:
         for robot, payload, settings in self._combinations():
@@ -299,11 +326,20 @@ class CartesianJudge(Judge):
                 return True
         return False
 
-    def _is_eased(self, stamp: int, tau: Array) -> bool:
-        """Efforts change as fast as they may, or have of late: a hold that begins now is not told from one of them."""
-        return self.softer.may_be_softer(stamp) or any(
-            self._is_cut(stamp, tau, settings) for _, _, settings in self._combinations()
-        )
+    def _tells_little(self, stamp: int, tau: Array, time: float) -> bool:
+        """Efforts change as fast as they may, or have of late, or are braked at the end of a way: what is held from now
+        on is not told from one of them."""
+        if time < self._unsettled and self.softer.may_be_softer(stamp):
+            return True
+        q, v = self.motion.state(stamp)
+        for name, payload, settings in self._combinations():
+            assert isinstance(settings, ToolSettings)
+            if time < self._unsettled and self._is_cut(stamp, tau, settings):
+                return True
+            robot = settings.robot(oracle(name, payload), q, v, stamp)
+            if time < self._arrives + UNSETTLED and not robot.is_free(tau, self._histories[0].at(stamp, v)):
+                return True
+        return False
 
     def _is_cut(self, stamp: int, tau: Array, settings: Settings, *, haste: bool = False) -> bool:
         """Some joint's effort has changed as fast as it may."""
@@ -335,22 +371,29 @@ class CartesianJudge(Judge):
     def _rests_elsewhere(self, stamp: int, tau: Array, time: float) -> bool:
         """Whether this is a wish that was carried out, with the posture in which the arm that follows it came to rest.
 
-        That has the wanted pose; the one freedom that is left is told by the effort.
+        That has the wanted pose; the one freedom that is left is told by the effort, where nothing brakes it.
         """
-        if abs(time - self._looked) < LOOKED_FOR:
+        if abs(time - self._looked) < RESTED:
             return False
         self._looked = time
-        q, v = self.motion.state(stamp)
         wanted = [each for each in islice(self._desired(stamp, time), LIKELIEST) if each.wish is not None]
         for (robot, payload, settings), desired in product(self._combinations()[:MOST_BASES], wanted):
             situation = replace(self.now, robot=robot, payload=payload, settings=settings, desired=desired)
-            posture = _posture_of(situation, stamp, q, v, tau)
-            situation = replace(situation, desired=replace(desired, posture=posture))
-            if self._fits(situation, stamp, q, v, tau):
-                self._now_is(situation)
-                self.counts.exact += 1
+            if self._rests_as(situation, stamp, tau):
                 return True
         return False
+
+    def _rests_as(self, situation: Situation, stamp: int, tau: Array) -> bool:
+        """Whether this is so with some posture that has the wanted pose."""
+        q, v = self.motion.state(stamp)
+        if not _pulls_there(situation, stamp, q, v, tau):
+            return False
+        held = replace(situation.desired, posture=_posture_of(situation, stamp, q, v, tau), creeps=True)  # type: ignore[type-var, call-arg]
+        if not self._fits(situation := replace(situation, desired=held), stamp, q, v, tau):  # type: ignore[arg-type]
+            return False
+        self._now_is(situation)
+        self.counts.exact += 1
+        return True
 
     def _becomes_stiffer(self, stamp: int, tau: Array) -> bool:
         """Whether this is the first state with other springs, at which the dampers are those of the springs before."""
@@ -453,6 +496,15 @@ def _holds(
             k = int(off.argmin())
             if off[k] < NEARLY:
                 yield Held(R, p, postures[k], wrench)
+
+
+def _pulls_there(situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> bool:
+    """Whether an effort moves the tool as the wanted pose does, whichever posture is held."""
+    settings, model, held = situation.settings, oracle(situation.robot, situation.payload), situation.desired
+    assert isinstance(settings, ToolSettings) and isinstance(held, Held)
+    tool = tool_at(model, q, v, stamp)
+    pull = settings.pull(tool, held.R, held.p, held.wrench) - settings.dampers(tool) @ tool.twist
+    return bool(np.abs(tool.wrench_of(tau - settings.weight(model, q)) - pull).max() < NEARLY)
 
 
 def _posture_of(situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> Array:

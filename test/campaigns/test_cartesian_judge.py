@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,16 @@ def _cartesian(count=3000):
     return judge, seen, stamps.tolist(), held, answer
 
 
+def test_cartesian_judge_brakes_as_far_ahead_as_the_node():
+    from campaigns.faults.braking import REACTION
+    from campaigns.faults.campaign import parameters
+    from rbd_dynamics.nodes.interface.cartesian_controller import CartesianControllerParameters
+
+    known = {field.name for field in fields(CartesianControllerParameters)}
+    given = {name: value for name, value in parameters("cartesian_controller").items() if name in known}
+    assert CartesianControllerParameters(**given).gains.reaction_time == REACTION
+
+
 @pytest.mark.parametrize(
     ("speeds", "energy"), [((), 50.0), ((0.2, 0.4, 0.25, 0.4, 0.3, 0.3, 0.2), 50.0), ((0.3,), 0.02), ((2.0,), 0.04)]
 )
@@ -57,8 +69,11 @@ def test_cartesian_judge_has_the_law_of_the_library(speeds, energy):
         **chosen, largest_force=LARGEST_FORCE, largest_moment=LARGEST_MOMENT, reaction_time=REACTION,
         largest_energy=energy,
     )  # fmt: skip
-    controller = CartesianController(robot, TOOL, gains=gains, velocity_limits=speeds)
-    settings = ToolSettings(**chosen, joint_velocity_limits=speeds, largest_energy=energy)
+    efforts = (45.0,) * 4 + (7.0,) * 3
+    controller = CartesianController(robot, TOOL, gains=gains, velocity_limits=speeds, effort_limits=efforts)
+    settings = ToolSettings(
+        **chosen, joint_velocity_limits=speeds, largest_energy=energy, effort_limits=efforts,
+    )  # fmt: skip
     rng, model, history = np.random.default_rng(3), oracle("panda", None), History()
     judge, *_ = _cartesian()
     stamp, braked, cut = BEGIN + 10**9, 0, 0
@@ -349,3 +364,40 @@ def test_judge_forgets_what_a_node_that_starts_anew_does_not_know():
     assert [change.part for change in judge._changes] == ["robot", "anew", "settings"]
     answer(stamps[151], held(stamps[150]), posture_kd=3.0)
     assert [change.part for change in judge._changes] == ["robot", "anew"] and not seen
+
+
+def test_cartesian_judge_waits_for_the_rest_of_a_posture_while_joints_are_braked():
+    """The arm that follows a wish comes to rest in a posture that only its efforts tell, and by and by."""
+    from campaigns.faults.braking import History
+    from campaigns.faults.cartesian_judge import ARRIVES, ToolSettings, Wish, _posture_of
+    from campaigns.faults.robot import oracle
+    from campaigns.faults.situation import Situation
+
+    judge, seen, stamps, held, _ = _cartesian(7000)
+    model, history = oracle("panda", None), History()
+    settings = ToolSettings(joint_velocity_limits=(0.2,))
+    judge.event(1e-9 * stamps[0], "settings", {"joint_velocity_limits": (0.2,)})
+    first = held(stamps[0])
+    q, v = judge.motion.state(stamps[0])
+    wanted = replace(first, p=first.p + [0.0, 0.01, 0.02])
+    away = settings.torque(model, q, v, wanted, stamps[0])[0] + 0.3  # tells another posture
+    rest = _posture_of(Situation(settings=settings, desired=wanted), stamps[0], q, v, away)
+    braked = 0
+    for stamp in stamps[::4]:
+        q, v = judge.motion.state(stamp)
+        passed = 1e-9 * (stamp - stamps[0])
+        if stamp == stamps[500]:
+            judge.event(1e-9 * stamp, "desired", Wish(pose=(wanted.R, wanted.p)))
+        creeps = rest + 1e-3 * np.exp(-2.0 * passed) * (rest - first.posture)
+        now = first if stamp < stamps[500] else replace(wanted, posture=creeps)
+        law, _ = settings.torque(model, q, v, now, stamp)
+        here, known = settings.robot(model, q, v, stamp), history.at(stamp, v)
+        tau = here.shortened(here.braked(law, known))
+        history.take(stamp, v, here.accelerations(tau))
+        braked += bool(np.abs(tau - law).max() > 1e-3)
+        before = judge.counts.exact
+        judge.effort(stamp, tau, stamp + 10**6)
+        assert judge.counts.wrong == 0, (passed, seen[:1])
+        if passed > 1.0 + ARRIVES + 1.0:
+            assert judge.counts.exact > before, passed
+    assert braked > 100
