@@ -177,8 +177,7 @@ def test_path_tolerance_ends_the_motion(standing):
     standing.follows = False  # the robot is stuck
     standing.send(JOINTS, (2.0, [1.0, 0.0, 0.0]))
     standing.diagnosed("path tolerance violated: joint 'shoulder' is 0.2")
-    most = max(q[0] for _, q in standing.wanted)
-    assert most < 0.25
+    assert max(q[0] for _, q in standing.wanted) <= 0.2 + 1e-9  # however far it would have gone since the last state
     del standing.wanted[:]
     standing.goes_on()
     np.testing.assert_allclose([q for _, q in standing.wanted], 0.0, atol=1e-9)
