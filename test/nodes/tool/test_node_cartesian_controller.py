@@ -8,7 +8,15 @@ import time
 
 import numpy as np
 import pytest
-from helpers.nodes.ros_nodes import Conversation, SimulatedClock, joint_state, needs_ros, others_run, wait_until
+from helpers.nodes.ros_nodes import (
+    PATIENCE,
+    Conversation,
+    SimulatedClock,
+    joint_state,
+    needs_ros,
+    others_run,
+    wait_until,
+)
 from helpers.nodes.torque_talk import in_lockstep
 from scipy.spatial.transform import Rotation
 
