@@ -43,7 +43,7 @@ NODES = {"feedforward": Faults, "hybrid_controller": HybridFaults, "cartesian_co
 #: rad; the tool of hybrid_controller stays where the surface is
 AMPLITUDE = {"feedforward": 0.02, "hybrid_controller": 0.001, "cartesian_controller": 0.02}
 ENDING = 400.0  # s for the judge to come to an end, and as long as the campaign: it is not to keep up with it
-START = 120.0  # s for a node to come up, its kernels compiled
+START = 600.0  # s, at most, for a node to come up, its kernels compiled
 MEASURED = 10.0  # s between two looks at the memory
 LIVES = 5  # long ones of a node in a campaign, at most
 BAD = ("wrong", "non_finite", "above_limits", "stale")

@@ -23,7 +23,7 @@ from campaigns.faults.sender import EARLY, REFUSED
 from campaigns.faults.situation import LATEST, Change, Settings, Situation, still_to_come, with_changes
 from campaigns.faults.softer import Softer
 from campaigns.faults.takeovers import between, takeovers
-from campaigns.faults.waits import Waits
+from campaigns.faults.waits import ALL, PYTHON, Waits
 
 Array = NDArray[np.float64]
 
@@ -65,6 +65,7 @@ class Counts:
     commands_alone: int = 0  # without an effort: the robot is left safe, or the effort was lost
     commands_safe: int = 0  # of these, gravity with damping, or zero
     guarded: int = 0  # passed on by the guard
+    guarded_late: int = 0  # some thread of the guard, or of its middleware, was kept waiting for as long
     guarded_bounds: int = 0  # while the node's own commands were not seen yet
     guarded_safe: int = 0  # of the guard's own: gravity with damping, or zero
 
@@ -541,7 +542,7 @@ class Judge:
         if self.waits.between(1e-9 * stamp, 1e-9 * published) >= late:
             self.counts.kept_waiting += 1
             return
-        together = self.waits.between(1e-9 * stamp, 1e-9 * published, python=True)
+        together = self.waits.between(1e-9 * stamp, 1e-9 * published, PYTHON)
         if together >= late:
             self.counts.kept_from_lock += 1
             return
@@ -572,9 +573,13 @@ class Judge:
         """
         if sent is not None:
             waited = self.guards_waits.between(1e-9 * sent, 1e-9 * published)
-            old = published - sent > (GUARD_QUEUE + ALLOWANCE + waited) * 1e9
+            late = 1e-9 * (published - sent) - GUARD_QUEUE - ALLOWANCE
             self.counts.guarded += 1
-            if old and not self._leaves_safe(tau, published):
+            if late <= waited or self._leaves_safe(tau, published):
+                return
+            if late <= self.guards_waits.between(1e-9 * sent, 1e-9 * published, ALL):
+                self.counts.guarded_late += 1
+            else:
                 self.counts.stale += 1
                 self._violation("the guard passed a stale command", 0, tau, published)
         elif np.isfinite(tau).all() and tau.shape == (7,) and self._leaves_safe(tau, published):
