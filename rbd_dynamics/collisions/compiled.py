@@ -121,13 +121,15 @@ class ContactSearch:
     """
 
     def __init__(self, tables: Tables, motions: LinkMotions, ask: Ask) -> None:
-        self._tables, self._motions, self._ask = tables, motions, ask
+        self._tables, self.motions, self._ask = tables, motions, ask
         frames, nv = motions.count, motions.nv
         self._frames, self._nv = frames, nv
         self._shapes, self._pairs = len(tables.N) // 21, len(tables.both) // 2
-        poses, twists, jacobians = np.zeros((frames, 3, 4)), np.zeros((frames, 2, 6)), np.zeros((frames, 6, nv))
+        poses, twists, jacobians = motions.arrays()
         self._moved = (poses, twists, jacobians)
-        self._numbers, self._counts = np.zeros(3), np.zeros(2, dtype=np.int64)
+        #: how many touches were found last, and pairs for which coal has to be asked
+        self.counts = np.zeros(2, dtype=np.int64)
+        self._numbers = np.zeros(3)
         self._P, self._F = np.zeros((self._shapes, 12)), np.zeros((frames + 1, 12))
         self._axes, self._w = np.zeros((self._pairs, 3)), np.zeros(WORK)
         self._t, self._hard = np.zeros(COUNTS + 2 * MOST, dtype=np.int64), np.zeros(self._pairs, dtype=np.int64)
@@ -140,32 +142,50 @@ class ContactSearch:
         self.on = np.zeros((room, 2), dtype=np.int64)
         self.A, self.velocity, self.bias = np.zeros((room, 3, nv)), np.zeros((room, 3)), np.zeros((room, 3))
         poses, twists, jacobians = self._moved
-        self._search = search_loops().bind(
+        #: the search, true where it is complete, and the rows of what was found; for loops that call them
+        self.search = search_loops().bind(
             self._shapes, self._frames, self._pairs, room, tables.S, tables.N, tables.C, tables.both, poses,
             twists, self._numbers, self._P, self._F, self._axes, self._w, self._t, self.touches, self.of,
-            self.on, self._hard, self._counts,
-        ).run  # fmt: skip
-        self._rows = row_loops().bind(
-            0, self._frames, self._nv, self.on, poses, jacobians, self._F, self.touches, np.zeros(64), self.A,
-            self.velocity, self.bias,
+            self.on, self._hard, self.counts,
+        )  # fmt: skip
+        self.rows = row_loops().bind(
+            0, self._frames, self._nv, self.motions.columns, self.on, poses, jacobians, self._F, self.touches,
+            np.zeros(64), np.zeros((2, 9 + 3 * nv)), self.A, self.velocity, self.bias,
         )  # fmt: skip
 
-    def look(self, q: Array, v: Array, margin: float, duration: float) -> int:
-        """Find all that is nearer than the margin (m), or comes as near within the duration (s); how many there are."""
-        self._motions.write(q, v, self._moved)
+    @property
+    def columns(self) -> Indices:
+        """(pairs, 2) Of each pair the first degree of freedom that moves it, and one behind the last."""
+        own = np.vstack([self.motions.columns, [[self._nv, 0]]])  # the world's
+        frames = self._tables.S.reshape(-1, SHAPE)[self._tables.both.reshape(-1, 2), FRAME]
+        return np.stack([own[frames, 0].min(axis=1), own[frames, 1].max(axis=1)], axis=1)
+
+    def within(self, margin: float, duration: float) -> None:
+        """Find all that is nearer than the margin (m), or comes as near within the duration (s)."""
         self._numbers[0], self._numbers[1] = margin, duration
-        if self._search():
-            return int(self._counts[0])
-        found, asked = self._counts.tolist()
+
+    def look(self, q: Array, v: Array, margin: float, duration: float) -> int:
+        """Find all that is `within`; how many there are."""
+        self.motions.write(q, v, self._moved)
+        self.within(margin, duration)
+        while not self.search.run():
+            found = self.completed()
+            if found is not None:
+                return found
+        return int(self.counts[0])
+
+    def completed(self) -> int | None:
+        """How many there are after a search that was not complete; None: now there is room, it has to be done again."""
+        found, asked = self.counts.tolist()
         if found > self.room:
             self._make_room(2 * found)
-            return self.look(q, v, margin, duration)
+            return None
         return self._asked(found, asked)
 
     def make_rows(self, count: int) -> None:
         """Rows of what was found last, as `rows_of` has them."""
-        self._rows.set(0, count)
-        self._rows.run()
+        self.rows.set(0, count)
+        self.rows.run()
 
     def _asked(self, found: int, asked: int) -> int:
         """Put what coal finds of the hard pairs to what was found; returns how many there are."""

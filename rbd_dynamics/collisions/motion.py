@@ -18,9 +18,10 @@ from rbd_dynamics.algorithms.relative_motion import Kinematics
 from rbd_dynamics.collisions.narrow_phase import Touch
 from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
+from rbd_dynamics.kernels.evaluation import Evaluation
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.kernels.specialise import function_of
-from rbd_dynamics.model.model import WORLD, Frame
+from rbd_dynamics.model.model import WORLD, Frame, Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.scalar import Scalar
 
@@ -63,6 +64,8 @@ class LinkMotions:
         function = function_of(model, signature, functools.partial(_motions, tuple(frames)))
         self._kernel = robot.custom_kernel("link_motions", signature, function)
         self._nv = model.nv
+        #: of each frame the first degree of freedom that moves it, and one behind the last
+        self.columns = np.array([_columns(model, name) for name in frames], dtype=np.int64).reshape(-1, 2)
         #: calls of it are machine code
         self.compiled = robot.backend == "llvm"
 
@@ -75,6 +78,16 @@ class LinkMotions:
     def nv(self) -> int:
         """Degrees of freedom of the robot."""
         return self._nv
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """What computes them from q and v."""
+        return self._kernel
+
+    def arrays(self, *lead: int) -> tuple[Array, Array, Array]:
+        """New ones for what `write` writes, with these axes in front."""
+        n = self._count
+        return np.zeros((*lead, n, 3, 4)), np.zeros((*lead, n, 2, 6)), np.zeros((*lead, n, 6, self._nv))
 
     def write(self, q: Array, v: Array, out: tuple[Array, Array, Array]) -> None:
         """What the kernel gives: poses (n, 3, 4), twists (n, 2, 6) and Jacobians (n, 6, nv), all in coordinates of the
@@ -95,6 +108,16 @@ class LinkMotions:
         np.matmul(R[:n], parts.transpose(0, 2, 1), out=rates[:n])
         w, velocity, alpha, a = (rates[:, :, k] for k in range(4))
         return MovedFrames(R, p, moved[:, 1], moved[:, 0], velocity, w, a, alpha)
+
+
+def _columns(model: Model, frame: str) -> tuple[int, int]:
+    """The first degree of freedom that moves a frame, and one behind the last."""
+    dofs, body = list[int](), model.frame(frame).body
+    while body != WORLD:
+        joint = model.bodies[body].joint
+        dofs += range(joint.v_index, joint.v_index + joint.kind.nv)
+        body = model.bodies[body].parent
+    return min(dofs, default=0), max(dofs, default=-1) + 1
 
 
 def _motions(frames: tuple[str, ...], x: Inputs) -> list[list[Scalar]]:

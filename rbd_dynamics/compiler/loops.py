@@ -6,9 +6,10 @@ function is written once, over plain numbers, and is either run by Python as it 
 `emit_loops` (`loops_ir`):
 
 - arguments are annotated `int`, `float`, `Array`, an array of float64 that is indexed by one whole number, `Table`, the
-  same of int64, or `Kernel`, a kernel's function for batches; what is called from outside takes no `float`;
+  same of int64, or `Kernel`, a kernel's function, or that of other loops; what is called from outside takes no `float`;
 - assignments, `if`, `while`, `for ... in range(...)`, `break`, `return`; + - * /, comparisons, `and`, `or`, `not`;
-- calls of `sqrt`, `abs`, `min` and `max` of two, of `run_kernel`, and of other such functions that are given with it.
+- calls of `sqrt`, `abs`, `min` and `max` of two, of `run_kernel`, `run_single` and `run_bound`, and of other such
+  functions that are given with it.
 
 A name is of one type throughout. Functions return an int.
 """
@@ -37,14 +38,24 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Table = NDArray[np.int64]
-Kernel = Callable[..., int]  # `BoundKernel.many`
+Kernel = Callable[..., int]  # `BoundKernel.function`, or `Bound.function`
 Argument = int | Array | Table | Kernel
 _log = logging.getLogger("rbd_dynamics")
 
 
 def run_kernel(kernel: Kernel, samples: int, places: Table, number: int) -> int:
-    """The kernel's status. places: of each of its `number` arrays, a constant, as `BoundKernel` has them."""
+    """The kernel's status. places: of each of its `number` arrays, a constant, as `NativeKernel.bound` has them."""
     return int(kernel(samples, *places[: 2 * number].tolist()))
+
+
+def run_single(kernel: Kernel, places: Table, number: int) -> int:
+    """The same of the kernel for one sample; places as `NativeKernel.bound_single` has them."""
+    return int(kernel(*places[: 2 * number : 2].tolist()))
+
+
+def run_bound(function: Kernel, plan: Table) -> int:
+    """The result of other loops, `function` and `plan` of a `Bound`."""
+    return int(function(plan.ctypes.data))
 
 
 class Loops:
@@ -59,6 +70,8 @@ class Loops:
         self._function = functions[-1]
         self._linked = linked(functions)
         parameters = inspect.signature(self._function).parameters.values()
+        #: where the argument of a name stands
+        self.positions = {each.name: k for k, each in enumerate(parameters)}
         self._types = [np.int64 if each.annotation in ("Table", Table) else np.float64 for each in parameters]
         self._code: LoadedLoops | None = None
         if machine_code:
@@ -77,6 +90,10 @@ class Loops:
         for position, value in enumerate(arguments):
             self.check(position, value)
         return Bound(self._linked, self._code, arguments)
+
+    def bind_named(self, **arguments: Argument) -> Bound:
+        """The same by the arguments' names."""
+        return self.bind(*(arguments[name] for name in self.positions))
 
     def check(self, position: int, value: Argument) -> None:
         """Raise TypeError as `bind`, for the argument there."""
@@ -99,25 +116,26 @@ class Bound:
     """A function with its arguments, which `run` keeps alive. `run()` is true where the result is not zero."""
 
     def __init__(self, function: Callable[..., int], code: LoadedLoops | None, arguments: tuple[Argument, ...]) -> None:
-        self._plan = np.zeros(len(arguments) + 1, dtype=np.int64)  # what the machine code reads, and its result
+        #: what the machine code reads, whole numbers and addresses, and behind them its result
+        self.plan = np.zeros(len(arguments) + 1, dtype=np.int64)
         self._flat = [value.reshape(-1) if isinstance(value, np.ndarray) else value for value in arguments]
         self._function, self._code = function, code
         self._arrays: dict[int, Array] = {}  # alive
         self.run: Callable[[], bool] = self._run_python
         if code is not None:
-            self._plan[:-1] = list(map(_number, arguments))
-            call = functools.partial(code.entry, self._plan)
+            self.plan[:-1] = list(map(_number, arguments))
+            call = functools.partial(code.entry, self.plan)
             vars(call)["keeps"] = arguments  # alive, also where only `run` is kept
             self.run = call
 
     def set(self, position: int, value: int) -> None:
         """Another whole number, for the argument there."""
-        self._flat[position] = self._plan[position] = value
+        self._flat[position] = self.plan[position] = value
 
     def place(self, position: int, array: Array) -> None:
         """Another array, of as much as is read there, for the argument there."""
         self._flat[position] = array.reshape(-1)
-        self._plan[position] = array.ctypes.data
+        self.plan[position] = array.ctypes.data
         self._arrays[position] = array
 
     def run_aside(self) -> int:
@@ -125,16 +143,23 @@ class Bound:
         if self._code is None:
             self._run_python()
             return self.result
-        return int(self._code.plain(self._plan.ctypes.data))
+        return int(self._code.plain(self.plan.ctypes.data))
+
+    @property
+    def function(self) -> Kernel:
+        """Called with the address of `plan`, while this object is alive. Raises RuntimeError without machine code."""
+        if self._code is None:
+            raise RuntimeError("no machine code")
+        return self._code.plain
 
     @property
     def result(self) -> int:
         """Result of the last run."""
-        return int(self._plan[-1])
+        return int(self.plan[-1])
 
     def _run_python(self) -> bool:
-        self._plan[-1] = self._function(*self._flat)
-        return bool(self._plan[-1])
+        self.plan[-1] = self._function(*self._flat)
+        return bool(self.plan[-1])
 
 
 def _number(argument: Argument) -> int:

@@ -22,6 +22,7 @@ _TYPES = {"int": "i64", "float": "double", "Array": "array", "Table": "table", "
 #: arrays and kernels are passed as addresses
 _IR = {"i64": "i64", "double": "double", "array": "i64", "table": "i64", "kernel": "i64", "i1": "i1"}
 _ELEMENTS = {"array": "double", "table": "i64"}
+_INDIRECT = {"run_kernel": "kernel", "run_single": "single", "run_bound": "bound"}
 
 Value = tuple[str, str]  # type, name
 
@@ -234,8 +235,8 @@ class _Emitter:
             for part in found[1:]:
                 total = self.let(f"{name} i1 {total}, {part}")
             return "i1", total
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "run_kernel":
-            return self.kernel(node)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in _INDIRECT:
+            return getattr(self, _INDIRECT[ast.unparse(node.func)])(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return self.call(node.func.id, [self.value(argument) for argument in node.args], node)
         raise self.error(node, "not understood")
@@ -258,16 +259,34 @@ class _Emitter:
 
     def kernel(self, node: ast.Call) -> Value:
         """A call of a kernel's code for batches, whose places stand in a table."""
-        (kernel, samples, places), number = map(self.value, node.args[:3]), self.value(node.args[3])[1]
-        if (kernel[0], samples[0], places[0]) != ("kernel", "i64", "table") or not number.isdecimal():
-            raise self.error(node, "not (kernel, samples, places, a constant)")
+        samples = self.value(node.args[1])
+        if samples[0] != "i64":
+            raise self.error(node, "no number of samples")
+        return self.status(node, [node.args[0], *node.args[2:]], 1, [f"i64 {samples[1]}"])
+
+    def single(self, node: ast.Call) -> Value:
+        """The same of its code for one sample."""
+        return self.status(node, node.args, 2, [])
+
+    def status(self, node: ast.Call, arguments: Sequence[ast.expr], step: int, given: list[str]) -> Value:
+        """That of a kernel which is called with every so manieth entry of a table."""
+        (kernel, places), number = map(self.value, arguments[:2]), self.value(arguments[2])[1]
+        if (kernel[0], places[0]) != ("kernel", "table") or not number.isdecimal():
+            raise self.error(node, "not (kernel, places, a constant)")
         table, function = (self.let(f"inttoptr i64 {each[1]} to ptr") for each in (places, kernel))
-        given = [f"i64 {samples[1]}"]
-        for k in range(2 * int(number)):
+        for k in range(0, 2 * int(number), step):
             place = self.let(f"getelementptr i64, ptr {table}, i64 {k}")
             given.append(f"i64 {self.let(f'load i64, ptr {place}')}")
         status = self.let(f"call i32 {function}({', '.join(given)})")
         return "i64", self.let(f"sext i32 {status} to i64")
+
+    def bound(self, node: ast.Call) -> Value:
+        """A call of other loops, whose arguments stand in a table."""
+        function, plan = map(self.value, node.args)
+        if (function[0], plan[0]) != ("kernel", "table"):
+            raise self.error(node, "not (function, plan)")
+        function_at, plan_at = (self.let(f"inttoptr i64 {each[1]} to ptr") for each in (function, plan))
+        return "i64", self.let(f"call i64 {function_at}(ptr {plan_at})")
 
     def call(self, name: str, arguments: list[Value], node: ast.AST) -> Value:
         if name in self.functions:

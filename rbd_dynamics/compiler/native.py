@@ -110,17 +110,16 @@ class _KernelCode(LoadedCode):
 
 
 class BoundKernel:
-    """`NativeKernel.many` of certain arrays.
+    """`NativeKernel.many`, or the function for one sample, of certain arrays.
 
-    many: the function. places: what it takes behind the number of samples, of each array, inputs before outputs, its
-    address, and how far apart samples are.
+    function: that. places: of each array, inputs before outputs, its address, and how far apart samples are.
     """
 
-    def __init__(self, many: Callable[..., int], places: list[int]) -> None:
-        self.many, self.places = many, places
+    def __init__(self, function: Callable[..., int], places: list[int]) -> None:
+        self.function, self.places = function, places
 
     def __call__(self, samples: int) -> int:
-        return int(self.many(samples, *self.places))
+        return int(self.function(samples, *self.places))
 
 
 class NativeKernel:
@@ -183,10 +182,17 @@ class NativeKernel:
 
     def bound(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> BoundKernel:
         """`many` as a function of the number of samples, for the same arrays, which have to be kept alive."""
+        return BoundKernel(self._batches[0], self._places(inputs, outputs))
+
+    def bound_single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> BoundKernel:
+        """The same of the function for one sample, the first in arrays of samples: for loops in machine code."""
+        return BoundKernel(self._one, self._places(inputs, outputs))
+
+    def _places(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> list[int]:
         places: list[int] = []
         for array, address in zip((*inputs, *outputs), self._addresses(inputs, outputs)):
             places += [address, array.strides[0] // array.itemsize if array.ndim else 0]
-        return BoundKernel(self._batches[0], places)
+        return places
 
     def repeated(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> Callable[[int], int]:
         """A function of n >= 1 that runs one sample n times, or until it is refused; returns how often it was not.

@@ -19,6 +19,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from rbd_dynamics.compiler.loops import Table
+
 Array = NDArray[np.float64]
 STEPS = 100  # of the proximal method
 NEWTON_STEPS = 20  # in each
@@ -71,24 +73,36 @@ def nearest_force(mu: float, z0: float, z1: float, z2: float, p: Array, at: int,
     return 1
 
 
-def motion_of(rows: int, nv: int, X: Array, free: Array, y: Array, u: Array) -> int:
-    """u = X y + free."""
-    for i in range(rows):
-        total = free[i]
-        for d in range(nv):
-            total += X[i * nv + d] * y[d]
-        u[i] = total
+def motion_of(contacts: int, nv: int, low: Table, high: Table, X: Array, free: Array, y: Array, u: Array) -> int:
+    """u = X y + free. low, high: of each contact the columns of X from and up to which its rows are not zero."""
+    for k in range(contacts):
+        r = 3 * k
+        x = r * nv
+        u0 = free[r]
+        u1 = free[r + 1]
+        u2 = free[r + 2]
+        for d in range(low[k], high[k]):
+            u0 += X[x + d] * y[d]
+            u1 += X[x + nv + d] * y[d]
+            u2 += X[x + 2 * nv + d] * y[d]
+        u[r] = u0
+        u[r + 1] = u1
+        u[r + 2] = u2
     return 0
 
 
-def gathered(rows: int, nv: int, X: Array, f: Array, total: Array) -> int:
+def gathered(contacts: int, nv: int, low: Table, high: Table, X: Array, f: Array, total: Array) -> int:
     """total = X^T f."""
     for d in range(nv):
         total[d] = 0.0
-    for i in range(rows):
-        if f[i] != 0.0:
-            for d in range(nv):
-                total[d] += X[i * nv + d] * f[i]
+    for k in range(contacts):
+        x = 3 * k * nv
+        f0 = f[3 * k]
+        f1 = f[3 * k + 1]
+        f2 = f[3 * k + 2]
+        if f0 != 0.0 or f1 != 0.0 or f2 != 0.0:
+            for d in range(low[k], high[k]):
+                total[d] += X[x + d] * f0 + X[x + nv + d] * f1 + X[x + 2 * nv + d] * f2
     return 0
 
 
@@ -133,72 +147,74 @@ def potential(
     return 0
 
 
-def curved(contacts: int, nv: int, e: float, D: Array, X: Array, H: Array, T: Array, C: Array) -> int:
-    """C = D + X^T H X / e, its lower triangle. T (3 nv): for its own use."""
+def curved(
+    contacts: int, nv: int, e: float, low: Table, high: Table, D: Array, X: Array, H: Array, T: Array, C: Array
+) -> int:
+    """C = D + X^T H X / e, its upper triangle. T (3 nv): for its own use."""
     for d in range(nv):
-        for i in range(d):
-            C[d * nv + i] = 0.0
         C[d * nv + d] = D[d]
+        for i in range(d + 1, nv):
+            C[d * nv + i] = 0.0
     for k in range(contacts):
         h = 9 * k
         x = 3 * k * nv
         if H[h] > 0.0:
-            for d in range(nv):
+            for d in range(low[k], high[k]):
                 a = X[x + d] / e
                 b = X[x + nv + d] / e
                 c = X[x + 2 * nv + d] / e
                 T[d] = H[h] * a + H[h + 1] * b + H[h + 2] * c
                 T[nv + d] = H[h + 3] * a + H[h + 4] * b + H[h + 5] * c
                 T[2 * nv + d] = H[h + 6] * a + H[h + 7] * b + H[h + 8] * c
-            for d in range(nv):
+            for d in range(low[k], high[k]):
                 a = X[x + d]
                 b = X[x + nv + d]
                 c = X[x + 2 * nv + d]
                 if a != 0.0 or b != 0.0 or c != 0.0:
-                    for i in range(d + 1):
+                    for i in range(d, high[k]):
                         C[d * nv + i] += a * T[i] + b * T[nv + i] + c * T[2 * nv + i]
     return 0
 
 
 def solved(n: int, C: Array, x: Array) -> int:
-    """x becomes C^-1 x; of C its lower triangle, which becomes Cholesky's factor. 0 where C is not positive."""
-    for i in range(n):
-        for j in range(i + 1):
-            total = C[i * n + j]
-            for k in range(j):
-                total += -C[i * n + k] * C[j * n + k]
-            if i == j:
-                if not total > 0.0:
-                    return 0
-                C[i * n + i] = sqrt(total)
-            else:
-                C[i * n + j] = total / C[j * n + j]
-    for i in range(n):
-        total = x[i]
-        for k in range(i):
-            total += -C[i * n + k] * x[k]
-        x[i] = total / C[i * n + i]
+    """x becomes C^-1 x; of C its upper triangle, which becomes Cholesky's factor. 0 where C is not positive."""
+    for k in range(n):
+        if not C[k * n + k] > 0.0:
+            return 0
+        scale = 1.0 / sqrt(C[k * n + k])
+        for j in range(k, n):
+            C[k * n + j] = scale * C[k * n + j]
+        for i in range(k + 1, n):
+            part = C[k * n + i]
+            if part != 0.0:
+                for j in range(i, n):
+                    C[i * n + j] += -part * C[k * n + j]
+        x[k] = scale * x[k]
+        value = x[k]
+        for j in range(k + 1, n):
+            x[j] += -value * C[k * n + j]
     for back in range(n):
         i = n - 1 - back
         total = x[i]
         for k in range(i + 1, n):
-            total += -C[k * n + i] * x[k]
+            total += -C[i * n + k] * x[k]
         x[i] = total / C[i * n + i]
     return 1
 
 
 def proximal_step(
-    contacts: int, nv: int, e: float, D: Array, X: Array, free: Array, mu: Array, slip: Array, start: Array, p: Array,
-    y: Array, u: Array, H: Array, T: Array, C: Array, way: Array, tried: Array, moved: Array, value: Array,
+    contacts: int, nv: int, e: float, low: Table, high: Table, D: Array, X: Array, free: Array, mu: Array, slip: Array,
+    start: Array, p: Array, y: Array, u: Array, H: Array, T: Array, C: Array, way: Array, tried: Array, moved: Array,
+    value: Array,
 ) -> int:  # fmt: skip
     """p and y of one step from the forces `start`, and u = X y + free, by Newton's method. 0 where that fails."""
     rows = 3 * contacts
-    motion_of(rows, nv, X, free, y, u)
+    motion_of(contacts, nv, low, high, X, free, y, u)
     potential(contacts, nv, e, D, mu, y, u, slip, start, p, H, value)
     last = 1e300
     for _ in range(NEWTON_STEPS):
         here = value[0]
-        gathered(rows, nv, X, p, way)
+        gathered(contacts, nv, low, high, X, p, way)
         lacking = 0.0
         size = 0.0
         for d in range(nv):
@@ -209,7 +225,7 @@ def proximal_step(
         if lacking <= SETTLED * size or (lacking <= FLOOR * size and lacking > 0.5 * last):
             return 1
         last = lacking
-        curved(contacts, nv, e, D, X, H, T, C)
+        curved(contacts, nv, e, low, high, D, X, H, T, C)
         if solved(nv, C, way) == 0:
             return 0
         slope = 0.0
@@ -220,13 +236,13 @@ def proximal_step(
         for _2 in range(HALVINGS):
             for d in range(nv):
                 tried[d] = y[d] + part * way[d]
-            motion_of(rows, nv, X, free, tried, moved)
+            motion_of(contacts, nv, low, high, X, free, tried, moved)
             potential(contacts, nv, e, D, mu, tried, moved, slip, start, p, H, value)
             if value[0] <= here - DESCENT * part * slope:
                 found = 1
                 break
             if value[0] <= here + ROUNDING * abs(here):  # values tell no more; the slope does
-                gathered(rows, nv, X, p, T)
+                gathered(contacts, nv, low, high, X, p, T)
                 rest = 0.0
                 for d in range(nv):
                     rest += way[d] * (D[d] * tried[d] - T[d])
@@ -235,7 +251,7 @@ def proximal_step(
                     break
             part = 0.5 * part
         if found == 0:  # rounding is all that is left
-            motion_of(rows, nv, X, free, y, u)
+            motion_of(contacts, nv, low, high, X, free, y, u)
             potential(contacts, nv, e, D, mu, y, u, slip, start, p, H, value)
             return 1
         for d in range(nv):
@@ -246,24 +262,29 @@ def proximal_step(
 
 
 def proximal_forces(
-    contacts: int, nv: int, tolerance: Array, D: Array, inverse: Array, X: Array, free: Array, mu: Array, f: Array,
-    y: Array, u: Array, slip: Array, change: Array, start: Array, rho: Array, H: Array, T: Array, C: Array, way: Array,
-    tried: Array, moved: Array, value: Array,
+    contacts: int, nv: int, tolerance: Array, low: Table, high: Table, D: Array, inverse: Array, X: Array, free: Array,
+    mu: Array, f: Array, y: Array, u: Array, slip: Array, change: Array, start: Array, rho: Array, H: Array, T: Array,
+    C: Array, way: Array, tried: Array, moved: Array, value: Array,
 ) -> int:  # fmt: skip
     """Improves f (3 contacts), in place, until the law holds to 10 tolerance[0] of the largest force, or to ENOUGH.
 
-    D, inverse (nv): of M = U D U^T, and 1 / D. X (3 contacts, nv) = A U^-T; y (nv) = U^T times the change of v. For its
-    own use u, start, moved (3 contacts), slip, change, rho (contacts), H (9 contacts), T (4 nv), C (nv, nv), way,
-    tried (nv), value (1). Returns how many steps it took and one more, 0 where these were not enough.
+    low, high: see `motion_of`. D, inverse (nv): of M = U D U^T, and 1 / D. X (3 contacts, nv) = A U^-T; y (nv) = U^T
+    times the change of v. For its own use u, start, moved (3 contacts), slip, change, rho (contacts), H (9 contacts),
+    T (4 nv), C (nv, nv), way, tried (nv), value (1). Returns how many steps it took and one more, 0 where these were
+    not enough.
     """
     rows = 3 * contacts
     mean = 0.0
     for k in range(contacts):
-        response = 0.0
-        for i in range(3):
-            at = (3 * k + i) * nv
-            for d in range(nv):
-                response += X[at + d] * X[at + d] * inverse[d] / 3.0
+        at = 3 * k * nv
+        square0 = 0.0
+        square1 = 0.0
+        square2 = 0.0
+        for d in range(low[k], high[k]):
+            square0 += X[at + d] * X[at + d] * inverse[d]
+            square1 += X[at + nv + d] * X[at + nv + d] * inverse[d]
+            square2 += X[at + 2 * nv + d] * X[at + 2 * nv + d] * inverse[d]
+        response = (square0 + square1 + square2) / 3.0
         rho[k] = 1.0
         if response > 0.0:
             rho[k] = 1.0 / response
@@ -271,10 +292,10 @@ def proximal_forces(
     if not mean > 0.0:
         return 0
     e = NEAR * mean
-    gathered(rows, nv, X, f, y)
+    gathered(contacts, nv, low, high, X, f, y)
     for d in range(nv):
         y[d] = y[d] * inverse[d]
-    motion_of(rows, nv, X, free, y, u)
+    motion_of(contacts, nv, low, high, X, free, y, u)
     factor = 1.0
     for count in range(STEPS):
         violated(contacts, mu, u, f, rho, value)
@@ -299,13 +320,15 @@ def proximal_forces(
             slip[k] = max(0.0, slip[k] + factor * moved[k])
         for i in range(rows):
             start[i] = f[i]
-        done = proximal_step(contacts, nv, e, D, X, free, mu, slip, start, f, y, u, H, T, C, way, tried, moved, value)
+        done = proximal_step(
+            contacts, nv, e, low, high, D, X, free, mu, slip, start, f, y, u, H, T, C, way, tried, moved, value,
+        )  # fmt: skip
         if done == 0:
             return 0
-        gathered(rows, nv, X, f, y)  # so that forces and motion belong together
+        gathered(contacts, nv, low, high, X, f, y)  # so that forces and motion belong together
         for d in range(nv):
             y[d] = y[d] * inverse[d]
-        motion_of(rows, nv, X, free, y, u)
+        motion_of(contacts, nv, low, high, X, free, y, u)
     violated(contacts, mu, u, f, rho, value)
     if value[0] <= ENOUGH:
         return STEPS + 1

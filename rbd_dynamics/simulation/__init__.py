@@ -10,12 +10,13 @@
 
 from rbd_dynamics.contacts import Contact
 from rbd_dynamics.simulation.driven_simulation import DrivenSimulation
-from rbd_dynamics.simulation.integrators import Adaptive, ExplicitEuler, RungeKutta4, SemiImplicitEuler
+from rbd_dynamics.simulation.integrators import SemiImplicitEuler
 from rbd_dynamics.simulation.perturbation import perturb_inertias, with_joint_friction
 from rbd_dynamics.simulation.rollout import Sample, rollout
 from rbd_dynamics.simulation.rollouts import BatchSimulation, Rollouts
 from rbd_dynamics.simulation.scene import Scene, load_scene
 from rbd_dynamics.simulation.simulation import INTEGRATORS, Simulation, SimulationDiverged, SimulationOptions
+from rbd_dynamics.simulation.smooth_methods import Adaptive, ExplicitEuler, RungeKutta4
 from rbd_dynamics.simulation.wrench_sensor import ShapeWrenchSensor, WrenchSensor
 
 __all__ = [

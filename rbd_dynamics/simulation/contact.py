@@ -55,7 +55,7 @@ class StepImpulses:
         self.tolerance = np.array([ACCURACY])
         self.most = SWEEPS
         self.laws = (self._closing, self._gain, self._softness, self._restitution, self._solver.friction)
-        self.arrays = (self._solver.delassus, self._solver.free, self._solver.forces)
+        self.last = self._solver.forces  # (3n) impulses that the next step starts from
 
     def __call__(self, G: Array, velocity: Array, gap: Array, before: Array) -> Array:
         """Impulses (n, 3) of contacts alone: see `with_joints`."""
@@ -89,6 +89,11 @@ class StepImpulses:
             solver.delassus[self._normals, self._normals] += self._softness
             self.converged = solver.solve(tolerance=ACCURACY)
         return (rebounding + solver.forces[:n]).reshape(-1, 3), solver.forces[n:]
+
+    def forget(self) -> None:
+        """Start from no impulses."""
+        for solver in (self._solver, self._impacts, *self._with_joints.values()):
+            solver.forces[:] = 0.0
 
     def _solver_of(self, joints: JointLaw) -> ContactSolver:
         """One that has their law, and starts from the last impulses of contacts."""
@@ -129,3 +134,8 @@ class ImpulsesOfSteps:
                 self._known.clear()
             self._known[names] = StepImpulses(contacts, self.h, cone=self.cone, machine_code=self.machine_code)
         return self._known[names]
+
+    def forget(self) -> None:
+        """Each set starts from none."""
+        for impulses in self._known.values():
+            impulses.forget()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Integrators of the equation of motion, free, under constraints and in contact.
+"""The integrator of the equation of motion, free, under constraints and in contact.
 
 Positions move on the group (`model.integrate`), so quaternions stay of unit length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -18,12 +18,12 @@ from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet, FoundContacts
 from rbd_dynamics.contacts.joint_law import JointLaw
 from rbd_dynamics.contacts.laws import LAWS
-from rbd_dynamics.model.model import Model
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.base_momentum import free_bases
 from rbd_dynamics.simulation.contact import ImpulsesOfSteps
-from rbd_dynamics.simulation.contact_step import ContactStep
-from rbd_dynamics.simulation.shape_step import ShapeStep, shape_step
+from rbd_dynamics.simulation.shape_steps import shape_steps
+from rbd_dynamics.simulation.steps_in_contact import Settings, StepsInContact
+from rbd_dynamics.simulation.touching_steps import touching_steps
 from rbd_dynamics.spatial.rank import ROUNDING, inverse_response
 
 Array = NDArray[np.float64]
@@ -31,7 +31,6 @@ Indices = NDArray[np.intp]
 NEAR = 1e-3  # m: what is nearer after a step without forces may touch in it
 FASTEST_CHANGE = 50.0  # m/s^2: of velocity in a step, for what may touch in long ones
 POSITION_GAIN = 0.2  # part of a constraint's violation that a step of the semi-implicit method takes back
-Acceleration = Callable[[Array, Array, Array], Array]  # of q, v, tau
 
 
 class SemiImplicitEuler:
@@ -82,18 +81,14 @@ class SemiImplicitEuler:
         self.constraints = constraints
         fixed = contacts if isinstance(contacts, ContactSet) else None
         self.finder = contacts if isinstance(contacts, ContactFinder) else None
-        self._shape_step: ShapeStep | None = None
-        self._fresh = False  # what it has found is not in `_found_last` yet
+        self._fresh = False  # what machine code has found is not in `_found_last` yet
         self._contacts: tuple[Contact, ...] = () if fixed is None else fixed.contacts
         self.contact_rows = None if fixed is None else fixed.rows
         self._found_last: tuple[FoundContacts, Array] | None = None
         cone = LAWS[0].name if contacts is None else contacts.cone
         self._impulses_of = ImpulsesOfSteps(h, cone=cone, machine_code=robot.backend == "llvm")
         self.impulses = None if fixed is None else self._impulses_of(self.contacts)
-        self._quick: ContactStep | None = None
-        bare = constraints is None and not friction
-        self._touching = fixed if bare and is_plain(model, spherical=False) else None
-        self._shapes = self.finder if bare and is_plain(model, spherical=False, several=True) else None
+        self._fixed = fixed
         self.multipliers = np.zeros(len(constraints) if constraints is not None else 0)
         self._contact_forces = np.zeros((len(self._contacts), 3))
         # what dry friction holds does not move freely
@@ -104,14 +99,46 @@ class SemiImplicitEuler:
 
     def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
         """One step: (q', v', the acceleration in between)."""
-        if self._touching is not None:
-            done = (self._quick or self._in_contact(self._touching)).step(q, v, tau)
-            if done is not None:
-                return done
-        if self._shapes is not None:
-            done = self._among_shapes(q, v, tau)
-            if done is not None:
-                return done
+        done, *reached = self.advance(q, v, tau, 1)
+        return (reached[0], reached[1], reached[2]) if done else self.long_step(q, v, tau)
+
+    def advance(self, q: Array, v: Array, tau: Array, steps: int) -> tuple[int, Array, Array, Array]:
+        """Up to so many steps in contact by machine code: (those done, q', v', the acceleration in the last of them).
+
+        It ends before a step that is to be a `long_step`, the first where there is no machine code.
+        """
+        if self.compiled is None:
+            return 0, q, v, v
+        found = self.compiled.advance(q, v, tau, steps)
+        self._fresh = self._fresh or found[0] > 0
+        return found
+
+    @cached_property
+    def compiled(self) -> StepsInContact | None:
+        """Machine code of steps in contact, made when it is first asked for; None where there is none."""
+        return self.steps_in_contact(None)
+
+    def steps_in_contact(self, states: int | None) -> StepsInContact | None:
+        """The same for so many states side by side; None: for one."""
+        if self.constraints is not None or self.friction:
+            return None
+        settings = Settings(self.robot, self.h, self.lower, self.upper)
+        if self._fixed is not None and self.impulses is not None and is_plain(self.robot.model, spherical=False):
+            return touching_steps(settings, self._fixed, self.impulses, states)
+        if self.finder is not None and is_plain(self.robot.model, spherical=False, several=True):
+            return shape_steps(settings, self.finder, self._margin, states)
+        return None
+
+    def forget(self) -> None:
+        """The state is another one: nothing is known of forces before."""
+        self._ways = None
+        self._impulses_of.forget()
+        if "compiled" in vars(self) and self.compiled is not None:
+            self.compiled.forget()
+
+    def long_step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
+        """One step without that machine code."""
+        self._fresh = False
         h = self.h
         mass = self._mass_matrix(q)
         free = tau - self.robot.bias(q, v)
@@ -159,26 +186,6 @@ class SemiImplicitEuler:
         last_q, last_v, slip = self._slip
         return slip if np.array_equal(last_q, q) and np.array_equal(last_v, v) else np.zeros(len(self.multipliers))
 
-    def _in_contact(self, contacts: ContactSet) -> ContactStep:
-        assert self.impulses is not None
-        limits = (self.lower, self.upper)
-        self._quick = ContactStep(self.robot, contacts, self.impulses, self.h, *limits, self.contact_forces)
-        return self._quick
-
-    def _among_shapes(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array] | None:
-        self.compile_shapes()
-        if self._shape_step is None:
-            return None
-        done = self._shape_step.step(q, v, tau)
-        self._fresh = done is not None
-        return done
-
-    def compile_shapes(self) -> None:
-        """Make what steps among shapes need, where there is machine code for it."""
-        if self._shapes is not None and self._shape_step is None:
-            self._shape_step = shape_step(self.robot, self._shapes, self.h, self._margin, self.lower, self.upper)
-            self._shapes = self._shapes if self._shape_step is not None else None
-
     @property
     def _margin(self) -> float:
         """What is nearer than this, m, may touch in a step."""
@@ -203,10 +210,9 @@ class SemiImplicitEuler:
         return self._found_last
 
     def _refresh(self) -> None:
-        if self._fresh and self._shape_step is not None:
+        if self._fresh and self.compiled is not None:
             self._fresh = False
-            found, self._contact_forces, q = self._shape_step.results()
-            self._contacts, self._found_last = found.contacts, (found, q)
+            self._contacts, self._contact_forces, self._found_last = self.compiled.results()
 
     def _mass_matrix(self, q: Array) -> Array:
         """Known from the end of the last step."""
@@ -410,87 +416,6 @@ class _Near(NamedTuple):
     @property
     def is_empty(self) -> bool:
         return self.constraints is None and self.contacts is None
-
-
-class ExplicitEuler:
-    """First order: q' = q + h v, v' = v + h a(q, v). Gains energy; for comparison."""
-
-    def __init__(self, robot: Robot, h: float, acceleration: Acceleration) -> None:
-        self.robot, self.h, self.acceleration = robot, h, acceleration
-
-    def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
-        """One step: (q', v', the acceleration in between)."""
-        a = self.acceleration(q, v, tau)
-        return self.robot.model.integrate(q, self.h * v), v + self.h * a, a
-
-
-class RungeKutta4:
-    """Classical fourth order, on the group: what is integrated is the displacement x of q = q0 * exp(x)."""
-
-    def __init__(self, robot: Robot, h: float, acceleration: Acceleration) -> None:
-        self.robot, self.h, self.acceleration = robot, h, acceleration
-
-    def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
-        """One step: (q', v', the mean acceleration)."""
-        h, acceleration = self.h, self.acceleration
-        model = self.robot.model
-        a1 = acceleration(q, v, tau)
-        x, v2 = 0.5 * h * v, v + 0.5 * h * a1
-        k2, a2 = displacement_rate(model, x, v2), acceleration(model.integrate(q, x), v2, tau)
-        x, v3 = 0.5 * h * k2, v + 0.5 * h * a2
-        k3, a3 = displacement_rate(model, x, v3), acceleration(model.integrate(q, x), v3, tau)
-        x, v4 = h * k3, v + h * a3
-        k4, a4 = displacement_rate(model, x, v4), acceleration(model.integrate(q, x), v4, tau)
-        a = (a1 + 2.0 * a2 + 2.0 * a3 + a4) / 6.0
-        return model.integrate(q, h * (v + 2.0 * k2 + 2.0 * k3 + k4) / 6.0), v + h * a, a
-
-
-MOST_EVALUATIONS = 100_000  # of the acceleration in one step: a second of computing
-
-
-class Adaptive:
-    """Dormand and Prince's method of fifth order with steps as small as its tolerances ask, by SciPy.
-
-    It integrates the displacement x of q = q0 * exp(x), so quaternions stay of unit length.
-    """
-
-    def __init__(self, robot: Robot, h: float, acceleration: Acceleration, *, relative: float, absolute: float) -> None:
-        self.robot, self.h, self.acceleration = robot, h, acceleration
-        self.tolerances = {"rtol": relative, "atol": absolute}
-
-    def step(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
-        """One step of h, in as many inner ones as needed: (q', v', the mean acceleration).
-
-        Raises ArithmeticError where it does not come to the end.
-        """
-        from scipy.integrate import solve_ivp
-
-        model, n = self.robot.model, len(v)
-        left = MOST_EVALUATIONS
-
-        def rate(_: float, y: Array) -> Array:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                raise ArithmeticError(f"adaptive integration: a step of {self.h:g} s needs too many inner ones")
-            at = model.integrate(q, y[:n])
-            return np.concatenate([displacement_rate(model, y[:n], y[n:]), self.acceleration(at, y[n:], tau)])
-
-        y = np.concatenate([np.zeros(n), v])
-        found = solve_ivp(rate, (0.0, self.h), y, method="RK45", **self.tolerances)
-        if not found.success:
-            raise ArithmeticError(f"adaptive integration: {found.message}")
-        x, after = found.y[:n, -1], found.y[n:, -1]
-        return model.integrate(q, x), after, (after - v) / self.h
-
-
-def displacement_rate(model: Model, x: Array, v: Array) -> Array:
-    """Rate of x (nv) in q = q0 * exp(x) at the velocity v: the inverse right Jacobian of the group, times v."""
-    rate = v.copy()
-    for joint in model.joints:
-        own = slice(joint.v_index, joint.v_index + joint.kind.nv)
-        rate[own] = joint.kind.displacement_rate(x[own], v[own])
-    return rate
 
 
 def q_index_of(robot: Robot, dof: int) -> int:

@@ -82,7 +82,7 @@ class Block:
         self._why = np.zeros(1, dtype=np.int64)
         addresses = np.array([array.ctypes.data for array in (*tracks, a, side, self._counts)])
         self._fixed: list[Argument] = [
-            count, nq, nv, many.many, np.array(many.places), np.array(bound(few_tau, few).places), addresses,
+            count, nq, nv, many.function, np.array(many.places), np.array(bound(few_tau, few).places), addresses,
             *tracks, 1 if self._direct else -1, a, side, self._counts, self._to_do, self._tau,
         ]  # fmt: skip
         self._rest: list[Argument] = [

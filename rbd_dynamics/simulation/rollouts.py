@@ -18,6 +18,7 @@ from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.simulation.rollout_block import Block, Law, of_law
+from rbd_dynamics.simulation.rollout_in_contact import SIDE_BY_SIDE, BlockInContact
 from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged, SimulationOptions
 
 Array = NDArray[np.float64]
@@ -62,10 +63,11 @@ class BatchSimulation:
         self.options = self._one.options
         self._quick = self._one.quick is not None
         self._blocks: dict[tuple[int, int, int], Block] = {}  # what has rolled last, for the next time
+        self._in_contact: dict[int, BlockInContact] = {}  # the same
 
     def __getstate__(self) -> dict[str, Any]:
         """State for copies and other processes, which make what they move in."""
-        return {**vars(self), "_blocks": {}}
+        return {**vars(self), "_blocks": {}, "_in_contact": {}}
 
     def _simulation(self) -> Simulation:
         """One that does what many at once cannot."""
@@ -148,11 +150,8 @@ class BatchSimulation:
         all_q, all_v = kept or _empty(samples, q, v)
         ended = np.full(count, -1, dtype=np.int64)
         if not self._quick:
-            simulation = self._simulation()
-            given = efforts if callable(efforts) else np.broadcast_to(efforts, (count, steps, self.model.nv))
-            for k in range(count):
-                own = _of_sample(given, k)
-                ended[k] = _one_by_one(simulation, q[k], v[k], own, steps, every, all_q[:, k], all_v[:, k])
+            all_q[0], all_v[0] = q, v
+            self._roll_otherwise((all_q, all_v), efforts, steps, every, ended)
         elif 0 < all_q.size + all_v.size <= FEW:
             key = count, samples, every
             block = self._blocks.pop(key, None)  # of two threads one makes another
@@ -173,6 +172,28 @@ class BatchSimulation:
             first = int(ended[lost]) // every + 1
             all_q[first:, lost] = all_v[first:, lost] = math.nan
         return all_q, all_v, ended
+
+    def _roll_otherwise(
+        self, kept: tuple[Array, Array], efforts: Array | Law, steps: int, every: int, ended: NDArray[np.int64]
+    ) -> None:
+        """What touches something, or has constraints."""
+        count = len(ended)
+        size = max(count if callable(efforts) else min(count, SIDE_BY_SIDE), 1)
+        block = self._in_contact.pop(size, None)  # of two threads one makes another
+        if block is None:
+            found = self._one.steps_in_contact(size)
+            block = None if found is None else BlockInContact(found, self._simulation())
+        if block is None:
+            simulation = self._simulation()
+            given = efforts if callable(efforts) else np.broadcast_to(efforts, (count, steps, self.model.nv))
+            for k in range(count):
+                own = _of_sample(given, k)
+                ended[k] = _one_by_one(simulation, own, steps, every, kept[0][:, k], kept[1][:, k])
+            return
+        for first in range(0, count, size):
+            some = slice(first, first + size)
+            ended[some] = block.roll(kept, first, efforts, steps, every)
+        self._in_contact = {size: block}
 
 
 def _starts(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
@@ -242,14 +263,11 @@ def _of_sample(efforts: Array | Law, k: int) -> Callable[[int, float, Array, Arr
     return lambda step, time, q, v: own[step]
 
 
-def _one_by_one(
-    simulation: Simulation, q: Array, v: Array, efforts: Any, steps: int, every: int, all_q: Array, all_v: Array
-) -> int:
+def _one_by_one(simulation: Simulation, efforts: Any, steps: int, every: int, all_q: Array, all_v: Array) -> int:
     """One sample; the last step that it has done if it diverges, else -1."""
     simulation.reset()
-    simulation.q, simulation.v = q.copy(), v.copy()
+    simulation.q, simulation.v = all_q[0].copy(), all_v[0].copy()
     dofs = np.arange(simulation.model.nv)
-    all_q[0], all_v[0] = q, v
     for step in range(steps):
         tau = efforts(step, step * simulation.options.step, simulation.q, simulation.v)
         try:

@@ -16,35 +16,42 @@ MU, RESTITUTION, COMPLIANCE, DAMPING, LAW = 0, 1, 2, 3, 4  # of each pair
 POINTS = 3  # numbers of a point
 
 
-def factorised(n: int, M: Array, inverse: Array) -> int:
-    """M = U D U^T, from the last row up: above the diagonal U takes the place of M; inverse (n): 1 / D.
+def factorised(n: int, roots: Table, M: Array, inverse: Array) -> int:
+    """M = U D U^T, from the last row up: below the diagonal U^T takes the place of M; inverse (n): 1 / D.
 
-    What is zero in the tree stays so. 0 where M is not positive.
+    roots: of each row the first of its tree; what is zero in a tree stays so. 0 where M is not positive.
     """
     for back in range(n):
         k = n - 1 - back
         if not M[k * n + k] > 0.0:
             return 0
         inverse[k] = 1.0 / M[k * n + k]
-        for i in range(k):
-            here = M[i * n + k]
+        for i in range(roots[k], k):
+            here = M[k * n + i]
             if here != 0.0:
                 part = here * inverse[k]
-                for j in range(i + 1):
-                    M[j * n + i] += -part * M[j * n + k]
-        for i in range(k):
-            M[i * n + k] = M[i * n + k] * inverse[k]
+                for j in range(roots[k], i + 1):
+                    M[i * n + j] += -part * M[k * n + j]
+        for i in range(roots[k], k):
+            M[k * n + i] = M[k * n + i] * inverse[k]
     return 1
 
 
-def upwards(n: int, U: Array, x: Array, at: int) -> int:
-    """x[at:] becomes U^-1 x."""
-    for back in range(n):
-        k = n - 1 - back
-        value = x[at + k]
-        if value != 0.0:
-            for i in range(k):
-                x[at + i] += -value * U[i * n + k]
+def upwards(n: int, roots: Table, low: int, high: int, U: Array, x: Array, at: int) -> int:
+    """x[at:] becomes U^-1 x, and the same of the two vectors (n) behind it; U^T as `factorised` leaves it.
+
+    They are zero but from low to high.
+    """
+    for back in range(high - low):
+        k = high - 1 - back
+        a = x[at + k]
+        b = x[at + n + k]
+        c = x[at + 2 * n + k]
+        if a != 0.0 or b != 0.0 or c != 0.0:
+            for i in range(roots[k], k):
+                x[at + i] += -a * U[k * n + i]
+                x[at + n + i] += -b * U[k * n + i]
+                x[at + 2 * n + i] += -c * U[k * n + i]
     return 0
 
 
@@ -93,18 +100,20 @@ def started(
 
 def shape_velocity(
     contacts: int, nv: int, most: int, proximal: int, stride: int, gap_at: int, numbers: Array, tolerance: Array,
-    of: Table, touch: Array, laws: Array, A: Array, velocity: Array, bias: Array, M: Array, inverse: Array,
-    X: Array, G: Array, free: Array, mu: Array, f: Array, before: Table, last_of: Table, last_points: Array,
-    own: Array, work: Array, D: Array, y: Array, u: Array, slip: Array, change: Array, start: Array, rho: Array,
-    H: Array, T: Array, C: Array, way: Array, tried: Array, moved: Array, forces: Array, a: Array, v: Array,
-    reached: Array,
+    roots: Table, columns: Table, low: Table, high: Table, of: Table, touch: Array, laws: Array, A: Array,
+    velocity: Array, bias: Array, M: Array, inverse: Array, X: Array, G: Array, free: Array, mu: Array, f: Array,
+    before: Table, last_of: Table, last_points: Array, own: Array, work: Array, D: Array, y: Array, u: Array,
+    slip: Array, change: Array, start: Array, rho: Array, H: Array, T: Array, C: Array, way: Array, tried: Array,
+    moved: Array, forces: Array, a: Array, v: Array, reached: Array,
 ) -> int:  # fmt: skip
     """Forces (3 contacts) of what touches, a (nv) with them, and v + h a. 0 for steps that go the long way: something
     rebounds, or sweeps alone are not enough.
 
     numbers: h, the part of a penetration that a step takes back, and the square of how far a point may have gone from
-    where it was. touch[stride k:]: of contact k, with its gap at gap_at. laws: of pairs. M becomes its factor. forces:
-    those of the step before, at first; f, G, X, mu, free: for its own use. a is without contact before.
+    where it was. roots: of `factorised`. columns: of pairs, the first degree of freedom that moves them, and one behind
+    the last; low, high: the same of contacts. touch[stride k:]: of contact k, with its gap at gap_at. laws: of pairs. M
+    becomes its factor. forces: those of the step before, at first; f, G, X, mu, free: for its own use. a is without
+    contact before.
     """
     h = numbers[0]
     rows = 3 * contacts
@@ -118,12 +127,19 @@ def shape_velocity(
         if laws[law + RESTITUTION] > 0.0 and velocity[row] <= -max(SLOWEST_BOUNCE, gap / h):
             return 0
         mu[k] = laws[law + MU]
-        for i in range(3):
-            at = (row + i) * nv
-            total = velocity[row + i] + h * bias[row + i]
-            for d in range(nv):
-                total += h * A[at + d] * a[d]
-            free[row + i] = total
+        low[k] = columns[2 * of[k]]
+        high[k] = columns[2 * of[k] + 1]
+        at = row * nv
+        gained0 = bias[row]
+        gained1 = bias[row + 1]
+        gained2 = bias[row + 2]
+        for d in range(low[k], high[k]):
+            gained0 += A[at + d] * a[d]
+            gained1 += A[at + nv + d] * a[d]
+            gained2 += A[at + 2 * nv + d] * a[d]
+        free[row] = velocity[row] + h * gained0
+        free[row + 1] = velocity[row + 1] + h * gained1
+        free[row + 2] = velocity[row + 2] + h * gained2
         closing = h + laws[law + COMPLIANCE] * laws[law + DAMPING]
         gain = numbers[1] / closing
         if laws[law + COMPLIANCE] > 0.0:
@@ -136,12 +152,12 @@ def shape_velocity(
         for i in range(rows):
             f[i] = 0.0
     else:
-        if factorised(nv, M, inverse) == 0:
+        if factorised(nv, roots, M, inverse) == 0:
             return 0
         for i in range(rows * nv):
             X[i] = A[i]
-        for i in range(rows):
-            upwards(nv, M, X, i * nv)
+        for k in range(contacts):
+            upwards(nv, roots, low[k], high[k], M, X, 3 * k * nv)
         for d in range(nv):
             D[d] = M[d * nv + d]
         done = 0
@@ -151,8 +167,8 @@ def shape_velocity(
         for turn in range(2):
             if done == 0 and proximal == 1 and soft == 0 and turn + many == 1:
                 done = proximal_forces(
-                    contacts, nv, tolerance, D, inverse, X, free, mu, f, y, u, slip, change, start, rho, H, T, C, way,
-                    tried, moved, work,
+                    contacts, nv, tolerance, low, high, D, inverse, X, free, mu, f, y, u, slip, change, start, rho, H,
+                    T, C, way, tried, moved, work,
                 )  # fmt: skip
             if done == 0 and turn == many:
                 response_of(rows, nv, inverse, X, own, G)
@@ -162,26 +178,20 @@ def shape_velocity(
                     G[3 * k * rows + 3 * k] += laws[law + COMPLIANCE] / (h * closing)
                 done = sweep_contacts(contacts, 0, most, tolerance, G, free, mu, mu, mu, mu, f, own, work)
         if done == 0 and proximal == 1 and soft == 0:  # sweeps that still change forces may have those that hold
-            gathered(rows, nv, X, f, y)
+            gathered(contacts, nv, low, high, X, f, y)
             for d in range(nv):
                 y[d] = y[d] * inverse[d]
-            motion_of(rows, nv, X, free, y, u)
+            motion_of(contacts, nv, low, high, X, free, y, u)
             violated(contacts, mu, u, f, rho, work)
             if work[0] <= ENOUGH:
                 done = 1
         if done == 0:
             return 0
-        for d in range(nv):
-            own[d] = 0.0
-        for i in range(rows):
-            if f[i] != 0.0:
-                at = i * nv
-                for d in range(nv):
-                    own[d] += f[i] * X[at + d]
+        gathered(contacts, nv, low, high, X, f, own)
         for d in range(nv):
             total = own[d] * inverse[d]
-            for i in range(d):
-                total += -M[i * nv + d] * own[i]
+            for i in range(roots[d], d):
+                total += -M[d * nv + i] * own[i]
             own[d] = total
             a[d] += total / h
     before[0] = contacts

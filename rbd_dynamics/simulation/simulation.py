@@ -21,8 +21,10 @@ from rbd_dynamics.contacts.contact import contact_set_of
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.passive_forces import Friction
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.simulation.integrators import Adaptive, ExplicitEuler, RungeKutta4, SemiImplicitEuler
+from rbd_dynamics.simulation.integrators import SemiImplicitEuler
 from rbd_dynamics.simulation.quick_steps import KERNEL, QuickSteps, can_be_quick
+from rbd_dynamics.simulation.smooth_methods import Adaptive, ExplicitEuler, RungeKutta4
+from rbd_dynamics.simulation.steps_in_contact import StepsInContact
 
 Array = NDArray[np.float64]
 Integrator = Literal["semi_implicit_euler", "explicit_euler", "rk4", "adaptive"]
@@ -173,7 +175,8 @@ class Simulation:
                 self._euler.robot.compile_constrained(of, "constraint_rows", batches=False)
         if self._euler.finder is not None:
             self._euler.finder.found(self.start, np.zeros(self.model.nv))
-            self._euler.compile_shapes()
+        if self._may_touch and self._euler.compiled is not None:
+            self._euler.compiled.prepare()
         if self.constraints is not None:
             self._rough.compile_constrained(
                 self.constraints,
@@ -230,6 +233,7 @@ class Simulation:
         self.timed_out = False
         if self.quick is not None:
             self.quick.forget()
+        self._euler.forget()
         self._command, self._command_step = np.zeros(self.model.nv), self.steps
 
     def command(self, efforts: ArrayLike, dofs: ArrayLike) -> None:
@@ -263,28 +267,41 @@ class Simulation:
                 if self.steps >= due:
                     self.timed_out, until = True, end
                     self._command[:] = 0.0
-            if not self._do_quickly(until - self.steps) and self.steps < until:
+            left = until - self.steps
+            if self._do_quickly(left) < left:
                 self._step()
         return steps
 
     def _do_quickly(self, steps: int) -> int:
-        """Do as many of these steps as one call of a kernel does; their number."""
+        """Do as many of these steps as one call of machine code does; their number. `_step` does the one after it."""
         quick = self.quick
-        if quick is None or not (quick.ready or self._done >= QUICK_AFTER):
+        if quick is not None and (quick.ready or self._done >= QUICK_AFTER):
+            done, q, v, a = quick.advance(self.q, self.v, self.a, self._command, steps)
+        elif self._may_touch and self._integrator is self._euler:
+            done, q, v, a = self._euler.advance(self.q, self.v, self._command, steps)
+        else:
             return 0
-        done, q, v, a = quick.advance(self.q, self.v, self.a, self._command, steps)
         if done:
             self.q, self.v, self.a = q, v, a
             self.tau[:] = self._command
             self.steps += done
         return done
 
+    def long_step(self) -> None:
+        """One step by NumPy, whatever machine code there is for more. Raises SimulationDiverged."""
+        self._step()
+
+    def steps_in_contact(self, states: int) -> StepsInContact | None:
+        """Machine code for steps of so many states side by side, where something may be touched; None without."""
+        return self._euler.steps_in_contact(states) if self._integrator is self._euler else None
+
     def attempt(self) -> None:
         """Raise SimulationDiverged where not even the first step from the start gives a state; else nothing changes."""
         self.reset()
         steps = self.steps
         try:
-            self._step()
+            if not self._do_quickly(1):
+                self._step()
         finally:
             self.steps = steps
             self.reset()
@@ -315,9 +332,11 @@ class Simulation:
         """State after a step: by the method, or the semi-implicit one where a contact pushes or a limit is met."""
         now = self.q, self.v, self._command
         self._last = self._euler
-        if self._integrator is self._euler or self._may_touch:
+        if self._integrator is self._euler:
+            return self._euler.long_step(*now)
+        if self._may_touch:
             reached = self._euler.step(*now)
-            if self._integrator is self._euler or self._euler.contact_forces.any():
+            if self._euler.contact_forces.any():
                 return reached
         reached = self._integrator.step(*now)
         if self._euler.passes_limits(reached[0]):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.compiler.loops import Table
 from rbd_dynamics.contacts.impacts import SLOWEST_BOUNCE
 from rbd_dynamics.contacts.sweeps import sweep_contacts
 
@@ -56,19 +55,4 @@ def velocity_after(
                 a[i] += forces[j] * response[j * nv + i]
     for i in range(nv):
         reached[i] = v[i] + h * a[i]
-    return 1
-
-
-def carried_on(nv: int, h: Array, q: Array, reached: Array, after: Array) -> int:
-    """Positions after a step, where velocities are their rates."""
-    for i in range(nv):
-        after[i] = q[i] + h[0] * reached[i]
-    return 1
-
-
-def between_limits(joints: int, places: Table, position: Array, lower: Array, upper: Array) -> int:
-    """Whether none of the joints with limits, whose positions stand at `places`, is beyond them."""
-    for k in range(joints):
-        if position[places[k]] > upper[k] or position[places[k]] < lower[k]:
-            return 0
     return 1

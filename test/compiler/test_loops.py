@@ -83,7 +83,7 @@ def test_kernels_run_on_the_arrays_of_a_table(machine_code):
     inputs = (q, np.array(robot.inertia_input))
     bound = kernel.bound(inputs, (first,))
     places, found = np.array(bound.places), np.zeros(2, dtype=np.int64)
-    call = Loops(counted, machine_code=machine_code).bind(4, bound.many, places, found)
+    call = Loops(counted, machine_code=machine_code).bind(4, bound.function, places, found)
     call.set(0, 5)
 
     def begin():

@@ -17,7 +17,7 @@ import rbd_dynamics as rbd
 from rbd_dynamics import spatial
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, PfaffianRows
 from rbd_dynamics.model.joints import Prismatic, Revolute
-from rbd_dynamics.simulation.integrators import ExplicitEuler
+from rbd_dynamics.simulation.smooth_methods import ExplicitEuler
 from rbd_dynamics.spatial.se3 import Transform
 from rbd_dynamics.theory import screws
 from rbd_dynamics.theory.closed_forms import PoeKinematics, StackedOperators, manipulator_form, mass_matrix_derivatives

@@ -51,7 +51,7 @@ from rbd_dynamics.model.joints import Cam, Helical, JointKind, Prismatic, Revolu
 from rbd_dynamics.model.model import Limits, Mimic
 from rbd_dynamics.model.passive_forces import Elastic, Spring
 from rbd_dynamics.replay.identification.samples import torque_unit
-from rbd_dynamics.simulation.integrators import RungeKutta4
+from rbd_dynamics.simulation.smooth_methods import RungeKutta4
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.scalar import sin, sqrt
 from rbd_dynamics.spatial.se3 import Transform

@@ -47,7 +47,7 @@ def simulation_of(model, q, v, contacts, *, long_way=False):
     found = Simulation(model, q=q, options=SimulationOptions(step=1e-3, start_braked=False), contacts=contacts)
     found.v = np.array(v, dtype=float)
     if long_way:
-        found._euler._shapes = None
+        found._euler.compiled = None
     return found
 
 
@@ -55,15 +55,19 @@ def counting(simulation):
     """Numbers of steps in compiled code, and of those that went the long way."""
     counts = [0, 0]
     simulation.advance(1)
-    step = simulation._euler._shape_step
-    original = step.step
+    euler = simulation._euler
+    advance, long_step = euler.advance, euler.long_step
 
-    def counted(*state):
-        done = original(*state)
-        counts[done is None] += 1
-        return done
+    def counted(*given):
+        found = advance(*given)
+        counts[0] += found[0]
+        return found
 
-    step.step = counted
+    def counted_long(*state):
+        counts[1] += 1
+        return long_step(*state)
+
+    euler.advance, euler.long_step = counted, counted_long
     return counts
 
 

@@ -30,7 +30,7 @@ def simulate(model, q, contacts, *, step=1e-3, v=None):
 
 def long_way(simulation):
     """The same without the compiled step."""
-    simulation._euler._touching = None
+    simulation._euler.compiled = None
     return simulation
 
 

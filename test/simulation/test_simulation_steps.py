@@ -13,10 +13,10 @@ from rbd_dynamics.contacts import Contact
 from rbd_dynamics.model.joints import Floating, Planar, Prismatic, Revolute, Spherical
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
-from rbd_dynamics.simulation.integrators import displacement_rate
 from rbd_dynamics.simulation.perturbation import perturb_inertias
 from rbd_dynamics.simulation.rollout import check_times, rollout
 from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged, SimulationOptions
+from rbd_dynamics.simulation.smooth_methods import displacement_rate
 from rbd_dynamics.spatial.se3 import Transform
 
 Q, V = np.array([0.3, 0.4, 0.05]), np.array([0.5, -0.7, 0.2])

@@ -36,14 +36,20 @@ def depth_along(upper: int, lower: int, S: Table, C: Array, P: Array, x: float, 
     return 0
 
 
-def least_overlap(upper: int, lower: int, S: Table, C: Array, P: Array, size: float, w: Array) -> int:
-    """w[BOTTOM:BOTTOM+3]: the unit vector from the lower to the upper box along which they overlap least."""
+def least_overlap(upper: int, lower: int, S: Table, C: Array, P: Array, size: float, rough: float, w: Array) -> int:
+    """w[BOTTOM:BOTTOM+3]: the unit vector from the lower to the upper box along which they overlap least.
+
+    Returns 1 where they are nowhere further apart than `rough`.
+    """
     best = 1e300
+    met = 1
     for k in range(6):
         at = PLACE * upper + k
         if k > 2:
             at = PLACE * lower + k - 3
         depth_along(upper, lower, S, C, P, P[at], P[at + 3], P[at + 6], w)
+        if w[TOP] < -rough:
+            met = 0
         if w[TOP] < best:
             best = w[TOP]
             w[BOTTOM] = w[TOP + 1] * P[at]
@@ -64,9 +70,11 @@ def least_overlap(upper: int, lower: int, S: Table, C: Array, P: Array, size: fl
         length = sqrt(x * x + y * y + z * z)
         if length > PARALLEL_EDGES:
             depth_along(upper, lower, S, C, P, x / length, y / length, z / length, w)
+            if w[TOP] < -rough:
+                met = 0
             if w[TOP] < best:
                 best = w[TOP]
                 w[BOTTOM] = w[TOP + 1] * x / length
                 w[BOTTOM + 1] = w[TOP + 1] * y / length
                 w[BOTTOM + 2] = w[TOP + 1] * z / length
-    return 0
+    return met

@@ -139,8 +139,16 @@ def direction(upper: int, lower: int, S: Table, N: Array, C: Array, P: Array, ma
     """w[BASIS:]: the normal along which the shapes are nearest. FAR, APART, or ASK where it was not proven.
 
     Where cores just touch, or overlap a little, it is that in which a smaller upper one is apart; of two boxes that in
-    which they overlap least.
+    which they overlap least, which needs no search.
     """
+    boxes = 0
+    if S[SHAPE * upper + KIND] == BOX and S[SHAPE * lower + KIND] == BOX:
+        boxes = 1
+    if boxes == 1:
+        size = N[SIZES * upper + REACH] + N[SIZES * lower + REACH]
+        if least_overlap(upper, lower, S, C, P, size, ROUGH, w) == 1:
+            basis(w, w[BOTTOM], w[BOTTOM + 1], w[BOTTOM + 2])
+            return APART
     upper_rounding = N[SIZES * upper + ROUNDING]
     both = upper_rounding + N[SIZES * lower + ROUNDING]
     found = nearest(upper, lower, S, N, C, P, 0.0, margin + both, w)
@@ -153,8 +161,8 @@ def direction(upper: int, lower: int, S: Table, N: Array, C: Array, P: Array, ma
     near = 0
     if found == MET or w[LENGTH] <= ROUGH:
         near = 1
-    if near == 1 and S[SHAPE * upper + KIND] == BOX and S[SHAPE * lower + KIND] == BOX:
-        least_overlap(upper, lower, S, C, P, N[SIZES * upper + REACH] + N[SIZES * lower + REACH], w)
+    if near == 1 and boxes == 1:  # their corners, whose direction the search does not know well
+        least_overlap(upper, lower, S, C, P, N[SIZES * upper + REACH] + N[SIZES * lower + REACH], ROUGH, w)
         basis(w, w[BOTTOM], w[BOTTOM + 1], w[BOTTOM + 2])
         return APART
     turn = 0
@@ -188,13 +196,18 @@ def touches(
     if features(upper, lower, S, N, C, P, least, least, w, t) == 0:
         return ASK
     count = polygon(w, t, small)
+    alike = 0  # features and polygon are already what is wanted
     if count > 1:
-        if features(upper, lower, S, N, C, P, N[a + TOLERANCE], N[b + TOLERANCE], w, t) == 0:
-            return ASK
+        if N[a + TOLERANCE] == least and N[b + TOLERANCE] == least:
+            alike = 1
+        if alike == 0:
+            if features(upper, lower, S, N, C, P, N[a + TOLERANCE], N[b + TOLERANCE], w, t) == 0:
+                return ASK
     elif features(upper, lower, S, N, C, P, N[a + FINE], N[b + FINE], w, t) == 0:
         return ASK
-    exact_normal(w, t)
-    if count > 1:
+    if exact_normal(w, t) == 1:
+        alike = 0
+    if count > 1 and alike == 0:
         count = polygon(w, t, small)  # along the tangents of this normal
     crosses = crossing(w, t)
     if t[UPPER + RANK] == 0 or t[LOWER + RANK] == 0:

@@ -23,7 +23,7 @@ from rbd_dynamics.collisions.loops.layout import (
 from rbd_dynamics.compiler.loops import Table
 
 Array = NDArray[np.float64]
-ARM, ABOUT, FIRST, WAY, SPEED, TURN = 0, 4, 8, 12, 16, 20
+ARM, FIRST, WAY, SPEED, TURN = 0, 8, 12, 16, 20
 
 
 def rates(frames: int, poses: Array, twists: Array, F: Array) -> int:
@@ -56,11 +56,11 @@ def rates(frames: int, poses: Array, twists: Array, F: Array) -> int:
     return 0
 
 
-def crossed(g: Array, a: Array, at: int, b: int, to: int) -> int:
-    """g[to:to+3] = a[at:] x g[b:]."""
-    x = a[at + 1] * g[b + 2] - a[at + 2] * g[b + 1]
-    y = a[at + 2] * g[b] - a[at] * g[b + 2]
-    z = a[at] * g[b + 1] - a[at + 1] * g[b]
+def crossed(a: Array, at: int, b: Array, of: int, g: Array, to: int) -> int:
+    """g[to:to+3] = a[at:] x b[of:]."""
+    x = a[at + 1] * b[of + 2] - a[at + 2] * b[of + 1]
+    y = a[at + 2] * b[of] - a[at] * b[of + 2]
+    z = a[at] * b[of + 1] - a[at + 1] * b[of]
     g[to] = x
     g[to + 1] = y
     g[to + 2] = z
@@ -77,32 +77,43 @@ def arm_of(frame: int, frames: int, poses: Array, touch: Array, point: int, g: A
 
 
 def row_parts(
-    frame: int, nv: int, poses: Array, jacobians: Array, touch: Array, at: int, sign: float, g: Array, A: Array, to: int
-) -> int:
-    """Adds to A[to:] (3, nv) what a frame's motion does to normal and tangents; g[ARM:] is the arm of its point."""
+    frame: int, nv: int, columns: Table, poses: Array, jacobians: Array, touch: Array, at: int, sign: float, again: int,
+    g: Array, own: Array, here: int, A: Array, to: int,
+) -> int:  # fmt: skip
+    """Adds to A[to:] (3, nv) what a frame's motion does to normal and tangents; g[ARM:] is the arm of its point.
+
+    again: 1: normal and tangents are those of the call before, for which own[here:] holds them in the frame's own
+    directions, and what its origin's motion does to them (3, nv).
+    """
     R = 12 * frame
+    J = 6 * nv * frame
+    o = here + 9
+    first = columns[2 * frame]
+    last = columns[2 * frame + 1]
+    if again == 0:
+        for k in range(3):
+            n = at + NORMAL + 3 * k
+            for i in range(3):
+                own[here + 3 * k + i] = sign * (
+                    poses[R + i] * touch[n] + poses[R + 4 + i] * touch[n + 1] + poses[R + 8 + i] * touch[n + 2]
+                )
+            x = own[here + 3 * k]
+            y = own[here + 3 * k + 1]
+            z = own[here + 3 * k + 2]
+            for j in range(first, last):
+                own[o + k * nv + j] = (
+                    x * jacobians[J + 3 * nv + j] + y * jacobians[J + 4 * nv + j] + z * jacobians[J + 5 * nv + j]
+                )
+    for i in range(3):
+        g[WAY + i] = poses[R + i] * g[ARM] + poses[R + 4 + i] * g[ARM + 1] + poses[R + 8 + i] * g[ARM + 2]
     for k in range(3):
-        n = at + NORMAL + 3 * k
-        g[WAY] = touch[n]
-        g[WAY + 1] = touch[n + 1]
-        g[WAY + 2] = touch[n + 2]
-        crossed(g, g, ARM, WAY, TURN)
-        for i in range(3):  # in the frame's own directions
-            g[SPEED + i] = sign * (
-                poses[R + i] * g[WAY] + poses[R + 4 + i] * g[WAY + 1] + poses[R + 8 + i] * g[WAY + 2]
-            )
-        x = poses[R] * g[TURN] + poses[R + 4] * g[TURN + 1] + poses[R + 8] * g[TURN + 2]
-        y = poses[R + 1] * g[TURN] + poses[R + 5] * g[TURN + 1] + poses[R + 9] * g[TURN + 2]
-        z = poses[R + 2] * g[TURN] + poses[R + 6] * g[TURN + 1] + poses[R + 10] * g[TURN + 2]
-        J = 6 * nv * frame
-        for j in range(nv):
-            A[to + k * nv + j] += sign * (
-                x * jacobians[J + j] + y * jacobians[J + nv + j] + z * jacobians[J + 2 * nv + j]
-            )
+        crossed(g, WAY, own, here + 3 * k, g, TURN)
+        x = g[TURN]
+        y = g[TURN + 1]
+        z = g[TURN + 2]
+        for j in range(first, last):
             A[to + k * nv + j] += (
-                g[SPEED] * jacobians[J + 3 * nv + j]
-                + g[SPEED + 1] * jacobians[J + 4 * nv + j]
-                + g[SPEED + 2] * jacobians[J + 5 * nv + j]
+                own[o + k * nv + j] + x * jacobians[J + j] + y * jacobians[J + nv + j] + z * jacobians[J + 2 * nv + j]
             )
     return 0
 
@@ -110,24 +121,25 @@ def row_parts(
 def point_rates(frame: int, F: Array, g: Array, wandering: int, sign: float) -> int:
     """Adds velocity and acceleration of a point of a frame to g[30:36]; it wanders over it with g[wandering:]."""
     f = RATES * frame
-    crossed(g, F, f + RATE_W, ARM, FIRST)
+    crossed(F, f + RATE_W, g, ARM, g, FIRST)
     for i in range(3):
         g[30 + i] += sign * (F[f + RATE_V + i] + g[FIRST + i])
         g[FIRST + i] += g[wandering + i]
-    crossed(g, F, f + RATE_W, FIRST, TURN)
-    crossed(g, F, f + RATE_ALPHA, ARM, SPEED)
+    crossed(F, f + RATE_W, g, FIRST, g, TURN)
+    crossed(F, f + RATE_ALPHA, g, ARM, g, SPEED)
     for i in range(3):
         g[33 + i] += sign * (F[f + RATE_A + i] + g[SPEED + i] + g[TURN + i])
     return 0
 
 
 def contact_rows(
-    count: int, frames: int, nv: int, on: Table, poses: Array, jacobians: Array, F: Array, touch: Array, g: Array,
-    A: Array, velocity: Array, bias: Array,
+    count: int, frames: int, nv: int, columns: Table, on: Table, poses: Array, jacobians: Array, F: Array, touch: Array,
+    g: Array, own: Array, A: Array, velocity: Array, bias: Array,
 ) -> int:  # fmt: skip
     """A (3 count, nv), A v and Adot v of touches; on (2 count): the frames on which forces and their opposites act.
 
-    g (64): for its own use.
+    columns: of each frame the first degree of freedom that moves it, and one behind the last.
+    g (64), own (2, 9 + 3 nv): for its own use.
     """
     for k in range(count):
         at = TOUCH * k
@@ -135,17 +147,24 @@ def contact_rows(
         down = on[2 * k + 1]
         u = RATES * up
         d = RATES * down
+        again = 0
+        if k > 0:
+            if on[2 * k - 2] == up and on[2 * k - 1] == down:
+                again = 1
+            for i in range(9):
+                if touch[at + NORMAL + i] != touch[at - TOUCH + NORMAL + i]:
+                    again = 0
         for i in range(3 * nv):
             A[3 * k * nv + i] = 0.0
         for i in range(64):
             g[i] = 0.0
         arm_of(up, frames, poses, touch, at + POINT, g, ARM)
         if up < frames:
-            row_parts(up, nv, poses, jacobians, touch, at, 1.0, g, A, 3 * k * nv)
+            row_parts(up, nv, columns, poses, jacobians, touch, at, 1.0, again, g, own, 0, A, 3 * k * nv)
         point_rates(up, F, g, 40, 1.0)
         arm_of(down, frames, poses, touch, at + OTHER, g, ARM)
         if down < frames:
-            row_parts(down, nv, poses, jacobians, touch, at, -1.0, g, A, 3 * k * nv)
+            row_parts(down, nv, columns, poses, jacobians, touch, at, -1.0, again, g, own, 9 + 3 * nv, A, 3 * k * nv)
         point_rates(down, F, g, 40, -1.0)
         for i in range(3):
             n = at + NORMAL + 3 * i
@@ -154,8 +173,8 @@ def contact_rows(
         for i in range(6):
             g[30 + i] = 0.0
         # by the envelope theorem for max over n of -support_upper(-n) - support_lower(n): theory.md section 10
-        crossed(g, F, d + RATE_W, 48, 52)  # w x n: turning of the normal with each body
-        crossed(g, F, u + RATE_W, 48, 56)
+        crossed(F, d + RATE_W, g, 48, g, 52)  # w x n: turning of the normal with each body
+        crossed(F, u + RATE_W, g, 48, g, 56)
         for i in range(2):
             n = at + NORMAL + 3 * (i + 1)
             g[20 + i] = velocity[3 * k + 1 + i]  # slip

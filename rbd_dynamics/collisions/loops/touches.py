@@ -36,6 +36,7 @@ from rbd_dynamics.compiler.loops import Table
 Array = NDArray[np.float64]
 ASK = -1  # coal
 BARELY, SMALLER = 1e-3, 3e-2  # parts by which a shape is made smaller, to see in which direction it is apart
+SAME = 1e-15  # rad: normals that differ by rounding
 WITHIN = 1e-6  # of an edge's length, by which edges may pass each other's ends
 
 
@@ -84,7 +85,10 @@ def crossing(w: Array, t: Table) -> int:
 
 
 def exact_normal(w: Array, t: Table) -> int:
-    """The normal in w[BASIS] is that of a face, or of two edges that cross, where that is nearly the one there."""
+    """The normal in w[BASIS] is that of a face, or of two edges that cross, where that is nearly the one there.
+
+    Returns 1 where it was another one, by more than rounding.
+    """
     x = w[BASIS]
     y = w[BASIS + 1]
     z = w[BASIS + 2]
@@ -109,8 +113,11 @@ def exact_normal(w: Array, t: Table) -> int:
     dx = x - w[BASIS]
     dy = y - w[BASIS + 1]
     dz = z - w[BASIS + 2]
-    if dx * dx + dy * dy + dz * dz < ERROR * ERROR:
+    change = dx * dx + dy * dy + dz * dz
+    if change < ERROR * ERROR:
         basis(w, x, y, z)
+        if change > SAME * SAME:
+            return 1
     return 0
 
 
