@@ -23,6 +23,8 @@ def real_array(value: Any, what: str) -> Array:
     Raises ValueError that starts with `what`: for texts, complex numbers and objects, for masked entries, for lists of
     lists of different lengths, and for numbers that are too large for a float.
     """
+    if type(value) is np.ndarray and value.dtype == np.float64:  # mostly it is one
+        return value
     return np.asarray(plain_array(value, what), dtype=np.float64)
 
 

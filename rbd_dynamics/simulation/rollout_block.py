@@ -27,6 +27,19 @@ LONGEST = (
 )
 
 
+def strides_of(efforts: Array) -> tuple[int, int, int]:
+    """How far apart the numbers of samples, steps and joints are in what broadcasts to (N, steps, nv), contiguous."""
+    samples, steps, joints = (1, 1, 1, *efforts.shape)[-3:]
+    return steps * joints if samples > 1 else 0, joints if steps > 1 else 0, 1 if joints > 1 else 0
+
+
+def constant(efforts: Array, samples: slice) -> Array:
+    """Efforts of these samples where they are the same in all steps: what broadcasts to (N, nv)."""
+    if efforts.ndim < 3:
+        return efforts
+    return efforts[samples, 0] if len(efforts) > 1 else efforts[0, 0]
+
+
 def of_law(law: Law, time: float, q: Array, v: Array) -> Array:
     """(N, nv) at one time. Raises ValueError for another shape; NaN ends a sample."""
     found = real_array(law(time, q, v), "efforts")
@@ -52,7 +65,7 @@ class Block:
         first: int, count: int,
     ) -> None:  # fmt: skip
         assert one.quick is not None
-        self.samples, self._all = slice(first, first + count), all_q.shape[1]
+        self.samples = slice(first, first + count)
         self._model, self._h, self._limit, self._alone = one.model, one.options.step, one.effort_limit, alone
         self._count, self._every, self._kept = count, every, (all_q[:, self.samples], all_v[:, self.samples])
         nq, nv = one.model.nq, one.model.nv
@@ -126,20 +139,20 @@ class Block:
             self._roll_by_law(efforts, steps)
             return self._ended
         numbers = np.ascontiguousarray(efforts)
-        every = np.broadcast_to(numbers, (self._all, steps, self._model.nv))
-        per_sample, per_step, per_joint = (stride // numbers.itemsize for stride in every.strides)
+        per_sample, per_step, per_joint = strides_of(numbers)
         if per_step == 0 and steps > 0:
-            np.clip(every[self.samples, 0], -self._limit, self._limit, out=self._tau)
-        self._efforts(numbers, per_step, per_sample, per_joint)
+            np.minimum(np.maximum(constant(numbers, self.samples), -self._limit), self._limit, out=self._tau)
+        if per_step:
+            self._efforts(numbers, per_step, per_sample, per_joint)
         begin = self.samples.start * per_sample
         longest = max(1, LONGEST // self._count) if self._direct else self._every
         while self._done < steps:
             self._march(min(longest, steps - self._done), begin, per_step)
-        self._efforts(self._tau, 0, 0, 0)  # those of the caller are not kept: they may be large
+        if per_step:
+            self._efforts(self._tau, 0, 0, 0)  # those of the caller are not kept: they may be large
         return self._ended
 
     def _roll_by_law(self, law: Law, steps: int) -> None:
-        self._efforts(self._tau, 0, 0, 0)
         limit = self._limit
         for step in range(steps):
             q, v = self._state(step)[:2]
@@ -149,7 +162,7 @@ class Block:
             self._march(1, 0, 0)
 
     def _efforts(self, efforts: Array, *strides: int) -> None:
-        """Tell `march` where it reads efforts."""
+        """Tell `march` where it reads efforts: without a `per_step` nowhere, those in `_tau` stay."""
         _loops().check(self._place_of_efforts, efforts)
         self._bound.place(self._place_of_efforts, efforts)
         for k, stride in enumerate(strides, start=1):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.simulation.rollout_block import Law, of_law
+from rbd_dynamics.simulation.rollout_block import Law, constant, of_law, strides_of
 from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged
 from rbd_dynamics.simulation.steps_in_contact import StepsInContact
 
@@ -42,7 +42,6 @@ class BlockInContact:
             own.forget(k)
         limit = self._alone.effort_limit
         if callable(efforts):
-            self._efforts = None
             own.begin(own.tau, 0, (0, 0, 0), limit, kept, first, every)
             for step in range(steps):
                 given = of_law(efforts, step * own.h, own.q[:count].copy(), own.v[:count].copy())
@@ -52,10 +51,11 @@ class BlockInContact:
                 self._march(step + 1)
             return self._ended[:count]
         numbers = np.ascontiguousarray(efforts)
-        self._efforts = each = np.broadcast_to(numbers, (kept[0].shape[1], steps, len(limit)))
-        per_sample, per_step, per_joint = (stride // numbers.itemsize for stride in each.strides)
-        if per_step == 0 and steps > 0:
-            np.clip(each[self._samples, 0], -limit, limit, out=own.tau[:count])
+        per_sample, per_step, per_joint = strides_of(numbers)
+        if per_step == 0:
+            np.clip(constant(numbers, self._samples), -limit, limit, out=own.tau[:count])
+        else:
+            self._efforts = np.broadcast_to(numbers, (kept[0].shape[1], steps, len(limit)))
         own.begin(numbers, first * per_sample, (per_step, per_sample, per_joint), limit, kept, first, every)
         longest = max(1, LONGEST // own.states)
         while own.done < steps:

@@ -158,7 +158,7 @@ class BatchSimulation:
             if block is None:
                 block = Block(self._one, self._simulation, every, *_empty(samples, q, v), 0, count)
             block.begin_anew(q, v)
-            ended[:] = block.roll(efforts, steps)
+            ended = block.roll(efforts, steps).copy()
             all_q[:], all_v[:] = block.states
             self._blocks.clear()  # the latest is kept: mostly the next is as large
             self._blocks[key] = block
@@ -168,7 +168,7 @@ class BatchSimulation:
             for first in range(0, count, max(size, 1)):
                 some = Block(self._one, self._simulation, every, all_q, all_v, first, min(size, count - first))
                 ended[some.samples] = some.roll(efforts, steps)
-        for lost in np.flatnonzero(ended >= 0):
+        for lost in (ended >= 0).nonzero()[0]:
             first = int(ended[lost]) // every + 1
             all_q[first:, lost] = all_v[first:, lost] = math.nan
         return all_q, all_v, ended
@@ -181,8 +181,9 @@ class BatchSimulation:
         size = max(count if callable(efforts) else min(count, SIDE_BY_SIDE), 1)
         block = self._in_contact.pop(size, None)  # of two threads one makes another
         if block is None:
-            found = self._one.steps_in_contact(size)
-            block = None if found is None else BlockInContact(found, self._simulation())
+            alone = self._simulation()  # `_one` stays without kernels, which cannot be copied
+            found = alone.steps_in_contact(size)
+            block = None if found is None else BlockInContact(found, alone)
         if block is None:
             simulation = self._simulation()
             given = efforts if callable(efforts) else np.broadcast_to(efforts, (count, steps, self.model.nv))
@@ -208,9 +209,13 @@ def _starts(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
     if len(counts) > 1:
         raise ValueError(f"q has {len(start_q)} samples, v has {len(start_v)}")
     count = counts.pop() if counts else 1
-    _check_finite("q", start_q)
     _check_finite("v", start_v)
-    return np.broadcast_to(start_q, (count, model.nq)), np.broadcast_to(start_v, (count, model.nv))
+    return _for_each(start_q, count), _for_each(start_v, count)
+
+
+def _for_each(state: Array, count: int) -> Array:
+    """(N, ...) of what may be one for all."""
+    return state if state.ndim == 2 else np.broadcast_to(state, (count, len(state)))
 
 
 def _empty(samples: int, q: Array, v: Array) -> tuple[Array, Array]:
@@ -236,22 +241,22 @@ def _kept(out: Rollouts, samples: int, q: Array, v: Array) -> tuple[Array, Array
 
 
 def _check_finite(name: str, array: Array) -> None:
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        raise ValueError(f"{name}: number {tuple(int(k) for k in bad[0])} is not finite")
+    finite = np.isfinite(array)
+    if not finite.all():
+        bad = tuple(int(k) for k in np.argwhere(~finite)[0])
+        raise ValueError(f"{name}: number {bad} is not finite")
 
 
 def _efforts(efforts: ArrayLike, count: int, steps: int, nv: int) -> Array:
     """What broadcasts to (N, steps, nv). Raises ValueError."""
     given = real_array(efforts, "efforts")
     _check_finite("efforts", given)
-    try:
-        np.broadcast_to(given, (count, steps, nv))
-    except ValueError:
+    wanted = (count, steps, nv)
+    if given.ndim > 3 or any(own not in (1, size) for own, size in zip(given.shape[::-1], wanted[::-1])):
         raise ValueError(
             f"efforts has shape {given.shape}, expected what broadcasts to ({count}, {steps}, {nv}): "
             "samples, steps, joints"
-        ) from None
+        )
     return given
 
 

@@ -11,7 +11,7 @@ from helpers.models.arms import ARM
 from numpy.typing import NDArray
 
 from rbd_dynamics import Robot, load_urdf
-from rbd_dynamics.compiler.loops import Kernel, Loops, Table, run_kernel
+from rbd_dynamics.compiler.loops import Kernel, Loops, Table, run_bound, run_kernel, run_single
 from rbd_dynamics.compiler.loops_ir import emit_loops
 
 Array = NDArray[np.float64]
@@ -172,3 +172,31 @@ def a_number_that_varies(kernel: Kernel, places: Table, number: int) -> int:
 def test_what_is_no_such_function_is_refused(function, message):
     with pytest.raises(SyntaxError, match=f"{function.__name__}: .*{message}"):
         emit_loops([function])
+
+
+def one_then_half(kernel: Kernel, places: Table, function: Kernel, plan: Table) -> int:
+    """A kernel for one sample, then other loops with another first argument."""
+    plan[0] = 2
+    status = run_single(kernel, places, 3)
+    if status != 0:
+        return -1
+    return run_bound(function, plan)
+
+
+@pytest.mark.parametrize("machine_code", [True, False])
+def test_kernels_for_one_sample_and_other_loops_are_called(machine_code):
+    robot, q, found, values = Robot(load_urdf(ARM)), np.array([0.3, -0.2, 0.1]), np.zeros(3), np.zeros(3)
+    kernel = robot.evaluation("gravity").kernel
+    single = kernel.bound_single((q, np.array(robot.inertia_input)), (found,))
+    other = Loops(clipped, everything, machine_code=True).bind_named(
+        found=values, count=0, values=np.array([1.0, 0.5, 4.0])
+    )
+    call = Loops(one_then_half, machine_code=machine_code)
+    bound = call.bind(single.function, np.array(single.places), other.function, other.plan)
+    assert bound.run() and bound.result == other.result == 1
+    np.testing.assert_array_equal(found, robot.gravity(q))
+    assert values[0] == 1.0 + sqrt(0.5) and values[1] == -0.5
+    q[:] = np.nan
+    assert bound.run() and bound.result == -1
+    with pytest.raises(RuntimeError, match="no machine code"):
+        _ = Loops(clipped, everything, machine_code=False).bind(0, np.zeros(1), np.zeros(3)).function
