@@ -21,6 +21,8 @@ from rbd_dynamics.export.names import literal
 from rbd_dynamics.export.ros2_control.constants import Numbers, constants_header, declared
 from rbd_dynamics.robot import Robot
 
+#: the header's place
+TOOL_CONSTANTS = "tool/tool_constants.hpp"
 _NUMBERS: Numbers = (
     ("behind_most", reachable.BEHIND, "m: a target waits that is so far ahead"),
     ("turn_length", reachable.TURN, "m, that a turn by 1 rad counts as"),
@@ -90,7 +92,7 @@ class Tool:
             f"constexpr const char * lightest_joint = {literal(self._check.lightest)};",
             f"constexpr double lightest_inertia = {number(inertia, exported.precision)};  // kg m^2 or kg",
         ]
-        return constants_header(exported, "tool_constants", "Numbers of its laws for a tool, and of this arm.", lines)
+        return constants_header(exported, TOOL_CONSTANTS, "Numbers of its laws for a tool, and of this arm.", lines)
 
 
 def _rows(exported: Exported, rows: Iterable[np.ndarray]) -> str:

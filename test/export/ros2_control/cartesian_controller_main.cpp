@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "arm/cartesian_impedance_controller.hpp"
+#include "arm/cartesian/cartesian_impedance_controller.hpp"
 #include "rclcpp/logging.hpp"
 #include "watched.hpp"
 

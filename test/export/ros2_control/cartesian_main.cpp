@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "arm/cartesian_impedance_law.hpp"
-#include "arm/cartesian_stability.hpp"
-#include "arm/simulated_robot.hpp"
+#include "arm/cartesian/cartesian_impedance_law.hpp"
+#include "arm/cartesian/cartesian_stability.hpp"
+#include "arm/simulation/simulated_robot.hpp"
 #include "watched.hpp"
 
 using arm::Placed;

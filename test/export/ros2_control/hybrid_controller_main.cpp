@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "arm/hybrid_force_controller.hpp"
-#include "arm/simulated_robot.hpp"
+#include "arm/hybrid/hybrid_force_controller.hpp"
+#include "arm/simulation/simulated_robot.hpp"
 #include "rclcpp/logging.hpp"
 #include "watched.hpp"
 
@@ -204,6 +204,9 @@ int main(int count, char ** words)
   steps(1000);
   std::printf("let go: %s\n", told(*controller).c_str());
   std::printf("largest: %.17g\n", largest);
+  if (!force(50.0)) return 29;  // more than it can let go in time
+  steps(5000);
+  std::printf("bounded: %s\nforce: %.17g\n", told(*controller).c_str(), robot.contact_force()[2]);
   states[0] = NAN;
   const double last = commands[0];
   if (controller->update(rclcpp::Time(), rclcpp::Duration(0.001)) == return_type::OK) return 25;

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "arm/hybrid_force_law.hpp"
-#include "arm/hybrid_stability.hpp"
-#include "arm/simulated_robot.hpp"
+#include "arm/hybrid/hybrid_force_law.hpp"
+#include "arm/hybrid/hybrid_stability.hpp"
+#include "arm/hybrid/letting_go.hpp"
+#include "arm/simulation/simulated_robot.hpp"
 #include "watched.hpp"
 
 using arm::Six;
@@ -32,6 +33,8 @@ int main()
   arm::Approach approach;
   arm::ContactSense sense;
   arm::NormalSpeed speed;
+  arm::LettingGo letting_go;
+  arm::HeldByFriction friction;
   arm::Loads loads;
   Vector q{}, v{};
   arm::Floor floor;
@@ -55,6 +58,8 @@ int main()
     {"normal_damping", &wishes.normal_damping},
     {"task_ki", &wishes.task_ki},
     {"reaction_time", &wishes.reaction_time},
+    {"actuator_lag", &wishes.actuator_lag},
+    {"period", &wishes.period},
     {"path_tolerance", &wishes.path_tolerance},
     {"largest_force", &wishes.limits.largest_force},
     {"force_rate", &wishes.limits.force_rate},
@@ -151,6 +156,34 @@ int main()
       const double drift = next(), dt = next(), most = next(), ahead = next();
       speed.update(drift, dt, most, ahead);
       print(std::array<double, 3>{speed.share(), speed.slow(), speed.aim(drift, -0.01)});
+    } else if (command == "answer") {  // how the arm answers, and the force that it can let go: held, most, way, steps
+      Vector held{};
+      read(q), read(held);
+      const double most = next(), way = next();
+      const auto steps = static_cast<std::size_t>(next());
+      arm::JointMatrix M{};
+      arm::PressedRows rows{};
+      arm::ArmAnswer answer;
+      int calls = 1;
+      const bool is_found = cycle([&] {
+        return rows.of(q, {}, settings.place) &&
+               arm_mass_matrix(q.data(), loads.inertia().data(), M.data()) == ARM_OK &&
+               answer.of(M, rows, settings.gains);
+      });
+      if (!is_found) return 8;
+      letting_go.begin(answer, held, most, way, settings);
+      while (!cycle([&] { return letting_go.advance(steps); })) ++calls;
+      print(answer.row), print(answer.inverse), print(answer.damping), print(answer.stiffness);
+      std::printf(" %d %.17g", calls, letting_go.largest());
+    } else if (command == "friction") {  // q, efforts, force, late
+      Vector efforts{};
+      read(q), read(efforts);
+      const double force = next(), late = next();
+      arm::JointMatrix M{};
+      if (arm_mass_matrix(q.data(), loads.inertia().data(), M.data()) != ARM_OK) return 9;
+      std::printf(" %.17g", friction.largest(M, efforts, force, settings.speeds, late));
+    } else if (command == "bound") {
+      std::printf(" %.17g %.17g", controller.desired(), controller.bound());
     } else if (command == "start") {
       read(q);
       controller.start(q);

@@ -16,6 +16,7 @@ import rbd_dynamics as rbd
 from rbd_dynamics.control import HybridController, HybridGains, HybridLimits, HybridOutput, HybridTask, MultiplierSensor
 from rbd_dynamics.control.hybrid.approach import Approach
 from rbd_dynamics.control.hybrid.contact_sense import ContactSense
+from rbd_dynamics.control.hybrid.letting_go import LOST, HeldByFriction, LettingGo, answers
 from rbd_dynamics.control.hybrid.normal_speed import NormalSpeed
 from rbd_dynamics.control.hybrid.stability import Plant, contact_radius, motion_radius
 from rbd_dynamics.export import export_ros2_control
@@ -196,6 +197,53 @@ def test_the_bound_of_the_speed_along_the_normal_is_the_library_s(arm):
     np.testing.assert_allclose(numbers(arm.talk(*lines)), expected, rtol=1e-12, atol=1e-12)
     shares = np.array(expected)[:, 0]
     assert shares.min() == 0.0 and shares.max() == 1.0
+
+
+@pytest.mark.parametrize("lag", [0.0, 1.0 / (2.0 * math.pi * 30.0)], ids=["no lag", "30 Hz"])
+def test_the_force_that_can_be_let_go_is_the_library_s(arm, lag):
+    """The arm's answer, and the search for the force, however few steps of it are made in a cycle."""
+    rng = np.random.default_rng(9)
+    robot, nv = rbd.Robot(arm.model), arm.model.nv
+    placed = {"tool_position": (0.02, -0.01, 0.1), "task_position": (0.3, 0.1, 0.2), "contact_offset": 0.01}
+    sets = HybridTask(arm.frame, **placed).sets(arm.model)
+    gains = HybridGains(kp=900.0, kd=55.0, ki=5.0, normal_damping=30.0, posture_kp=25.0, posture_kd=10.0, task_ki=8.0)
+    own, letting_go = HybridController(robot, *sets, gains=gains), LettingGo(nv)
+    letting_go.rates[:], letting_go.lag = 1000.0, lag
+    lines = configured(arm, rates=1.0, **placed, kp=[900.0], kd=[55.0], actuator_lag=lag)
+    before, expected = len(lines), []
+    for k in range(12):
+        q, held, most = arm.model.random(rng), 0.3 * rng.normal(size=nv), rng.uniform(5.0, 200.0)
+        while np.linalg.svd(robot.constraint_rows(q, np.zeros(nv), own.rows).A, compute_uv=False)[-1] < 0.05:
+            q = arm.model.random(rng)
+        (answer,) = answers(own, q, np.zeros(nv), np.array([0]))
+        aside = answer._replace(pushed=answer.row + held)
+        found = min(letting_go.largest(each, 0.05, most) for each in (answer, aside))
+        expected.append((answer, found, most))
+        lines.append(("answer", q, held, most, LOST * 0.05, float(1 + 20 * k)))
+    calls = []
+    for answer, (own_answer, force, _) in zip(arm.talk(*lines)[before:], expected, strict=True):
+        found = numbers(answer)
+        for wanted in (own_answer.row, own_answer.inverse, own_answer.damping, own_answer.stiffness):
+            part, found = found[: wanted.size], found[wanted.size :]
+            assert np.abs(part - wanted.reshape(-1)).max() <= 1e-12 * max(1.0, np.abs(wanted).max())
+        calls.append(found[0])
+        assert found[1] == pytest.approx(force, rel=1e-12)
+    assert calls[0] > 50 and calls[-1] < 20, "a step a cycle, and many"
+    bounded = [force < most for _, force, most in expected]
+    assert any(bounded) and not all(bounded)
+
+
+def test_the_force_that_friction_may_let_go_is_the_library_s(arm):
+    rng = np.random.default_rng(10)
+    robot, nv, own = rbd.Robot(arm.model), arm.model.nv, HeldByFriction()
+    speeds = np.array([joint.limits.velocity for joint in arm.model.joints])
+    lines, expected = configured(arm), []
+    before = len(lines)
+    for _ in range(20):
+        q, efforts, force, late = arm.model.random(rng), rng.normal(size=nv), rng.uniform(5, 50), rng.uniform(0, 0.02)
+        expected.append([own.largest(robot.mass_matrix(q), efforts, force, speeds, late)])
+        lines.append(("friction", q, efforts, force, late))
+    np.testing.assert_allclose(numbers(arm.talk(*lines)[before:]), expected, rtol=1e-12)
 
 
 def test_the_check_of_gains_is_the_library_s(arm):
@@ -382,7 +430,73 @@ def test_it_moves_along_the_surface_while_it_presses(arm):
     np.testing.assert_allclose(moved, [0.03, 0.0], atol=3e-3)
 
 
-@pytest.mark.parametrize(("force", "speed", "way"), [(10.0, 0.05, 3e-3), (45.0, 0.15, 6e-3)])
+def let_go_by_the_library(arm, q, most, lag=0.0):
+    """N, that a robot at q can let go in time, with the default gains and rates."""
+    sets = HybridTask(arm.frame, tool_orientation=DOWN, task_orientation=(0.0, 0.0, turn_of(arm))).sets(arm.model)
+    gains = HybridGains(normal_damping=30.0, posture_kp=25.0, posture_kd=10.0)
+    letting_go = LettingGo(arm.model.nv)
+    letting_go.rates[:], letting_go.lag = 1000.0, lag
+    controller = HybridController(rbd.Robot(arm.model), *sets, gains=gains)
+    (found,) = letting_go.bounds(
+        controller, q, np.zeros(arm.model.nv), np.array([True]), 0.05, most, np.zeros(1), held=None
+    )
+    return found
+
+
+@pytest.mark.parametrize("lag", [0.0, 1.0 / (2.0 * math.pi * 30.0)], ids=["no lag", "30 Hz"])
+def test_it_presses_with_no_more_than_it_can_let_go_in_time(arm, lag):
+    """Of 200 N that are wanted; a force that is small is pressed as it is, and any where normal_speed is 0."""
+    wide = {"largest_force": 200.0, "force_rate": 100.0, "actuator_lag": lag}
+    lines = [*above_floor(arm, friction=0.0, **wide), ("press", 200.0), ("run", 4000), ("bound",), ("run", 500)]
+    answers = arm.talk(*lines, ("press", 5.0), ("run", 3000))
+    desired, bound = numbers(answers[-4])
+    held, small = (ran(answers[k], arm.model.nv) for k in (-3, -1))
+    print(f"{bound:.4g} N of {desired:.4g} are pressed: {held.floor[2]:.4g} N")
+    assert desired == 200.0
+    assert abs(bound - let_go_by_the_library(arm, held.q, 200.0, lag)) <= 2.0 * 200.0 / 2**7
+    assert (held.mode, held.reason) == (PRESS, NO)
+    assert abs(held.floor[2] - bound) < 0.5 and bound < 150.0
+    assert abs(small.floor[2] - 5.0) < 0.1
+    anyhow = [*above_floor(arm, friction=0.0, normal_speed=0.0, **wide), ("press", 150.0), ("run", 6000), ("run", 500)]
+    pressed = ran(arm.talk(*anyhow)[-1], arm.model.nv)
+    assert abs(pressed.floor[2] - 150.0) < 0.5
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.2])
+def test_where_its_contact_is_lost_a_tool_that_is_to_press_hard_goes_as_far_as_is_reckoned(arm, friction):
+    """Wanted are 200 N; pressed is what it can let go within 4 mm, which is what is measured where the floor goes."""
+    place = arm.place
+    gone = ("floor", place[2, 3] - 0.5, *FLOOR)
+    lines = [*above_floor(arm, friction=friction, largest_force=200.0, force_rate=100.0), ("press", 200.0)]
+    pressed, lost = (ran(a, arm.model.nv) for a in arm.talk(*lines, ("run", 5000), gone, ("run", 3000)) if len(a) > 20)
+    way = pressed.distance - lost.deepest
+    print(f"{pressed.floor[2]:.4g} N, then {1e3 * lost.fastest:.3g} mm/s, {1e3 * way:.3g} mm")
+    assert pressed.mode == PRESS and pressed.floor[2] > 15.0
+    assert (lost.mode, lost.reason) == (HOLD, CONTACT_LOST)
+    assert way < 5e-3
+    assert np.abs(lost.v).max() < 1e-3
+
+
+def test_what_friction_holds_is_pressed_less_hard_and_goes_no_farther_where_it_lets_go(arm):
+    """A tool that slides to four sides, with a friction of 0.6, is to press with 200 N; meanwhile the floor goes."""
+    gone = ("floor", arm.place[2, 3] - 0.5, *FLOOR)
+    bounds, ways, speeds = [], [], np.array([joint.limits.velocity for joint in arm.model.joints])
+    lines = [*above_floor(arm, friction=0.6, largest_force=200.0, force_rate=100.0), ("press", 200.0), ("run", 4000)]
+    for x, y in ((0.04, 0.0), (-0.04, 0.0), (0.0, 0.04), (0.0, -0.04)):
+        slide = [("drive", (0, 0, 0, x, y, 0.0), 3.0), ("run", 1500), ("bound",), gone]
+        answers = arm.talk(*lines, *slide, *[("run", 10)] * 100, ("run", 2000))
+        _, pressed, *on_the_way, lost = (ran(each, arm.model.nv) for each in answers if len(each) > 20)
+        bounds.append(numbers(next(each for each in answers[-110:] if len(each) == 2))[1])
+        ways.append(pressed.distance - min(each.deepest for each in on_the_way))
+        fastest = max(np.abs(each.v / speeds).max() for each in on_the_way)
+        print(f"{bounds[-1]:.3g} N, then {1e3 * ways[-1]:.3g} mm, {fastest:.2f} of a velocity limit")
+        assert fastest < 1.0
+        assert (lost.mode, lost.reason) == (HOLD, CONTACT_LOST)
+    assert min(bounds) < 0.9 * let_go_by_the_library(arm, arm.start, 200.0)
+    assert max(ways) < 5e-3
+
+
+@pytest.mark.parametrize(("force", "speed", "way"), [(10.0, 0.05, 3e-3), (45.0, 0.15, 5e-3)])
 def test_a_contact_that_is_lost_throws_nothing_and_is_held(arm, force, speed, way):
     place = arm.place
     gone = ("floor", place[2, 3] - 0.5, *FLOOR)

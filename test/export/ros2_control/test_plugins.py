@@ -8,6 +8,7 @@ package.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -183,7 +184,10 @@ def test_the_controller_that_presses_commands_what_its_law_says(tmp_path, releas
     )  # fmt: skip
     forces = [float(line.split()[1]) for line in lines if line.startswith("force: ")]
     told = dict(line.split(": ", 1) for line in lines if not line.startswith("force: "))
-    np.testing.assert_allclose(forces, [10.0, 5.0], atol=0.1)
+    bounded = told.pop("bounded")
+    assert re.fullmatch(r"50 N are wanted, but [\d.]+ pressed: of more the tool could not let go in time .*", bounded)
+    np.testing.assert_allclose(forces, [10.0, 5.0, float(bounded.split()[5])], atol=0.1)
+    assert forces[-1] < 45.0
     held = rbd.Robot(model).gravity(q)
     np.testing.assert_allclose(numbers(f"first {told.pop('first')}"), held, rtol=1e-12, atol=1e-12)
     way, pressed = numbers(f"moved {told.pop('moved')}")

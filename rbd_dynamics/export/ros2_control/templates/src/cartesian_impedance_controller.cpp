@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "robot_package/cartesian_impedance_controller.hpp"
+#include "robot_package/cartesian/cartesian_impedance_controller.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "pluginlib/class_list_macros.hpp"
 #include "rclcpp/qos.hpp"
-#include "robot_package/cartesian_stability.hpp"
+#include "robot_package/cartesian/cartesian_stability.hpp"
 
 namespace robot_package
 {
@@ -202,7 +202,8 @@ void CartesianImpedanceController::describe(Condition & condition) const
 EffortController::Told CartesianImpedanceController::tell_of(const Condition & condition) const
 {
   Told told;
-  const auto [pace, manipulability, braking, error] = condition.numbers;
+  const auto & numbers = condition.numbers;
+  const double pace = numbers[0], manipulability = numbers[1], braking = numbers[2], error = numbers[3];
   const auto stopped = condition.state % 10;
   told.warns = stopped != 0 || braking > 0.0;
   if (stopped == 9) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "robot_package/hybrid_force_controller.hpp"
+#include "robot_package/hybrid/hybrid_force_controller.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "pluginlib/class_list_macros.hpp"
 #include "rclcpp/qos.hpp"
-#include "robot_package/hybrid_stability.hpp"
+#include "robot_package/hybrid/hybrid_stability.hpp"
 
 namespace robot_package
 {
@@ -73,6 +73,8 @@ std::string HybridForceController::configure()
   std::string wrong = p.sensor_name.empty() ? "sensor_name is empty" : bound(settings_);
   wishes.reaction_time =
     reaction_time_of(p.reaction_time, lateness(timing_), settings_.effort_limits, settings_.effort_rates);
+  wishes.period = timing_.period;
+  wishes.actuator_lag = lag_of(timing_);
   if (wrong.empty()) wrong = sensor_at(p.sensor_frame, settings_.place.sensor);
   if (wrong.empty()) wrong = settings_of(wishes, settings_);
   if (!wrong.empty()) return wrong;
@@ -209,7 +211,7 @@ void HybridForceController::describe(Condition & condition) const
   condition.state = 1000 * static_cast<int>(law_.reason()) + 100 * static_cast<int>(law_.mode()) +
                     10 * static_cast<int>(law_.stopped()) + (refuses_ ? 1 : 0);
   condition.joint = static_cast<int>(law_.stopped_by());
-  condition.numbers = {law_.felt(), law_.force(), law_.distance(), law_.figure()};
+  condition.numbers = {law_.felt(), law_.force(), law_.distance(), law_.figure(), law_.desired(), law_.bound()};
 }
 
 std::string HybridForceController::reason_of(Halt halt, double figure) const
@@ -265,13 +267,14 @@ std::string HybridForceController::reason_of(Halt halt, double figure) const
 EffortController::Told HybridForceController::tell_of(const Condition & condition) const
 {
   Told told;
-  const auto [felt, force, distance, figure] = condition.numbers;
+  const auto [felt, force, distance, figure, desired, bound] = condition.numbers;
   const auto halt = static_cast<Halt>(condition.state / 1000);
   const int mode = condition.state / 100 % 10;
   const auto stopped = static_cast<HybridForceLaw::Stopped>(condition.state / 10 % 10);
   const std::string reason = mode == 0 ? reason_of(halt, figure) : "";
   const bool has_stopped = mode != 0 && stopped != HybridForceLaw::Stopped::no;
-  told.warns = !reason.empty() || has_stopped || condition.state % 10 != 0;
+  const bool is_bounded = mode == static_cast<int>(HybridForceLaw::Mode::press) && desired > bound;
+  told.warns = !reason.empty() || has_stopped || is_bounded || condition.state % 10 != 0;
   if (!reason.empty()) {
     told.message = "holding: " + reason;
   } else if (condition.state % 10 != 0) {
@@ -284,6 +287,10 @@ EffortController::Told HybridForceController::tell_of(const Condition & conditio
   } else if (has_stopped) {
     told.message = stopped == HybridForceLaw::Stopped::off_path ? "the tool was farther from its target than path_tolerance"
                                                                 : "the tool does not follow its target";
+  } else if (is_bounded) {
+    told.message = digits(desired) + " N are wanted, but " + digits(bound) +
+                   " pressed: of more the tool could not let go in time where contact or friction is lost "
+                   "(actuator_bandwidth, effort_rates, rotors, normal_speed)";
   } else {
     const char * const modes[] = {"holding", "on its way to the surface", "pressing"};
     told.message = modes[mode];
