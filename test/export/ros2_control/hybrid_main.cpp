@@ -70,6 +70,7 @@ int main()
     {"reach", &wishes.limits.reach},
     {"normal_speed", &wishes.limits.normal_speed},
     {"hold_stiffness", &wishes.limits.hold_stiffness},
+    {"press_tolerance", &wishes.limits.press_tolerance},
     {"contact_debounce", &wishes.limits.contact_debounce},
   };
   // a reading whose last digits change, as those of sensors do
@@ -122,6 +123,10 @@ int main()
       if (!loads.set(frame, load).empty()) return 2;
       if (command == "load") controller.carry(loads.inertia(), 0.0);
       robot.carry(loads.inertia());
+    } else if (command == "tune") {  // the law alone, to the wishes as they are now
+      arm::HybridSettings changed = law.settings;
+      if (!arm::settings_of(wishes, changed).empty()) return 11;
+      cycle([&] { return law.tune(changed), 0; });
     } else if (command == "reset") {
       law.reset();
     } else if (command == "law") {
@@ -182,6 +187,30 @@ int main()
       arm::JointMatrix M{};
       if (arm_mass_matrix(q.data(), loads.inertia().data(), M.data()) != ARM_OK) return 9;
       std::printf(" %.17g", friction.largest(M, efforts, force, settings.speeds, late));
+    } else if (command == "change") {  // to the wishes as they are now, where they fit
+      arm::HybridSettings changed = settings;
+      std::string wrong = arm::settings_of(wishes, changed);
+      if (wrong.empty()) wrong = arm::misfit_of(changed, controller.standing(robot.q));
+      if (wrong.empty()) {
+        settings = changed;
+        cycle([&] { return controller.change(changed), 0; });
+      }
+      std::printf(" %s", wrong.c_str());
+    } else if (command == "frame") {  // the way of a task frame: its goal, lever, force, then the place after so many s
+      arm::HybridSettings goal = settings;
+      if (!arm::settings_of(wishes, goal).empty()) return 10;
+      const double lever = next(), pressed = next();
+      arm::TaskFramePath path;
+      path.begin(settings.place, goal.place, lever, pressed, settings);
+      arm::PressingPlace place = settings.place;
+      for (int k = static_cast<int>(next()); k > 0; --k) {
+        path.pass(next(), place);
+        print(place.task);
+        std::printf(" %.17g", place.offset);
+      }
+    } else if (command == "place") {
+      print(controller.place().task);
+      std::printf(" %.17g", controller.place().offset);
     } else if (command == "bound") {
       std::printf(" %.17g %.17g", controller.desired(), controller.bound());
     } else if (command == "start") {

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ from rbd_dynamics.control.hybrid.approach import Approach
 from rbd_dynamics.control.hybrid.contact_sense import ContactSense
 from rbd_dynamics.control.hybrid.letting_go import LOST, HeldByFriction, LettingGo, answers
 from rbd_dynamics.control.hybrid.normal_speed import NormalSpeed
+from rbd_dynamics.control.hybrid.placement import Placement, PlacementPath
 from rbd_dynamics.control.hybrid.stability import Plant, contact_radius, motion_radius
 from rbd_dynamics.export import export_ros2_control
 from rbd_dynamics.spatial import exp_so3, quaternion_from_rotation
@@ -87,7 +90,10 @@ def numbers(words):
 
 @pytest.mark.parametrize("room", [1.0, 1e6], ids=["efforts are cut off", "integrals grow"])
 def test_a_step_of_the_law_is_the_library_s(arm, room):
-    """States at random where no posture magnifies rounding, at speeds up to the limits and beyond, with a load."""
+    """States at random where no posture magnifies rounding, at speeds up to the limits and beyond, with a load.
+
+    Half-way gains change: what integrals give stays.
+    """
     rng = np.random.default_rng(5)
     robot, nv = rbd.Robot(arm.model), arm.model.nv
     placed = {
@@ -110,6 +116,10 @@ def test_a_step_of_the_law_is_the_library_s(arm, room):
         q, v = arm.model.random(rng), rng.uniform(0.1, 1.2) * rng.uniform(-1, 1, nv) * speeds
         while np.linalg.svd(robot.constraint_rows(q, v, own.rows).A, compute_uv=False)[-1] < 0.05:
             q = arm.model.random(rng)
+        if k == 20:
+            own.tune(dataclasses.replace(gains, kp=700.0, kd=40.0, ki=2.0, task_ki=4.0, normal_damping=20.0))
+            softer = {"kp": [700.0], "kd": [40.0], "ki": 2.0, "task_ki": 4.0, "normal_damping": 20.0}
+            lines += [*wishes(**softer), ("tune",)]
         theta = 0.3 * rng.normal(size=5)
         rate, acceleration = 0.2 * rng.normal(size=(2, 5))
         force, approach, measured = 20.0 * rng.normal(), 0.02 * rng.normal(), 20.0 * rng.normal()
@@ -123,7 +133,8 @@ def test_a_step_of_the_law_is_the_library_s(arm, room):
         expected.append(HybridOutput(*(array.copy() for array in out)))
         lines.append(("law", q, v, theta, rate, acceleration, force, approach, read, posture, dt))
     worst = 0.0
-    for answer, out in zip(arm.talk(*lines)[before:], expected, strict=True):
+    answers = [answer for answer in arm.talk(*lines)[before:] if answer]
+    for answer, out in zip(answers, expected, strict=True):
         assert answer[0] == "0"
         found = numbers(answer[1:])
         for name, wanted in zip(HybridOutput._fields, out):
@@ -273,6 +284,24 @@ def test_gains_that_are_not_stable_are_refused_by_their_names(arm):
     for reason, given in wrong.items():
         answer = " ".join(arm.talk(*configured(arm, **given), ("unstable", late, *timing))[-1])
         assert answer.startswith(reason) and bool(answer) == bool(reason), answer
+
+
+def test_the_way_of_a_task_frame_is_the_library_s(arm):
+    """The places on it, and how long it takes, by the limits of the wanted motion and the rate of the force."""
+    start = {"task_position": (0.3, 0.1, 0.2), "task_orientation": (0.1, 0.2, -0.3), "contact_offset": 0.01}
+    goal = {"task_position": (0.36, 0.05, 0.21), "task_orientation": (0.1, 0.5, 0.2), "contact_offset": 0.02}
+    own = [Placement.of(HybridTask(arm.frame, **each)) for each in (start, goal)]
+    for lever, force, velocity in ((0.0, 0.0, 0.5), (0.3, 50.0, 0.5), (0.3, 50.0, 0.05)):
+        ways = own[0].way(own[1], max(lever, 0.1))
+        speeds = min(0.25, velocity), min([0.5, velocity, *([20.0 / force] if force else [])])
+        seconds = max(PlacementPath.least_time(way, speed, min(speed / 0.2, 2.0)) for way, speed in zip(ways, speeds))
+        path, steps = PlacementPath(*own, seconds), [0.1 * seconds, 0.35 * seconds, 0.4 * seconds, 0.2 * seconds]
+        lines = [*configured(arm, **start, velocity_limits=[velocity]), *wishes(**goal)]
+        (*_, answer) = arm.talk(*lines, ("frame", lever, force, float(len(steps)), *steps))
+        for found, dt in zip(numbers(answer).reshape(-1, 13), steps):
+            at = path.after(dt)
+            np.testing.assert_allclose(found, [*at.task.rotation, *at.task.p, at.offset], atol=1e-12)
+        assert path.over
 
 
 # --- on a floor ------------------------------------------------------------------------------------
@@ -608,6 +637,66 @@ def test_no_joint_is_faster_than_its_limit_and_what_is_out_of_reach_is_given_up(
     print(f"{1e3 * off:.3g} mm left; pressed with {last.floor[2]:.3g} N")
     assert off < 1e-3 or last.stopped in (AT_LIMIT, NEARLY_SINGULAR), "it is there, or it is said why not"
     assert np.abs(last.v).max() < 1e-2
+
+
+# --- what changes while it runs ---------------------------------------------------------------------
+
+
+def test_gains_and_limits_change_while_it_presses_without_a_jump(arm):
+    """The integrals hold against errors of the model. What allows less than is wanted now is refused."""
+    place = arm.place
+    goal = place.copy()
+    goal[:2, 3] += [-0.03, 0.04]
+    load = ("unknown_load", arm.frame, 0.3, np.zeros(3), np.zeros(6))
+    lines = [*above_floor(arm, friction=0.0), load, ("run", 1000), ("press", 10.0)]
+    lines += [("run", 4000), goto(goal), ("run", 4000), ("run", 1)]
+    softer = [*wishes(kp=[600.0], kd=[50.0], task_ki=6.0, ki=3.0, normal_damping=25.0), ("change",)]
+    answers = arm.talk(
+        *lines, *softer, ("run", 2000), *wishes(largest_force=9.0), ("change",),
+        *wishes(largest_force=50.0, reach=0.01), ("change",), *wishes(reach=0.5, force_rate=-1.0), ("change",),
+        *wishes(force_rate=5.0), ("change",), ("press", 20.0), ("run", 1000),
+    )  # fmt: skip
+    *_, before, settled, faster = (ran(answer, arm.model.nv) for answer in answers if len(answer) > 20)
+    print(f"{before.floor[2]:.5g} N, then {settled.hardest:.5g} N at most, and {settled.floor[2]:.5g} N")
+    assert settled.hardest < 10.3
+    assert (settled.mode, settled.reason) == (PRESS, NO) and abs(settled.floor[2] - 10.0) < 0.3
+    told = [" ".join(answer) for answer in answers if 5 < len(answer) < 20]
+    assert told == [
+        "10 N are wanted now, more than largest_force (9)",
+        told[1],
+        "force_rate is a finite number above 0",
+    ]
+    assert re.fullmatch(r"the tool is wanted -?0\.0\d+ from the task frame now, more than reach \(0\.01\)", told[1])
+    assert abs(faster.force - 15.0) < 0.1, "5 N/s"
+
+
+def test_the_task_frame_moves_while_it_presses_and_takes_the_tool_along(arm):
+    """By 5 cm and a turn about the normal; beyond reach, and where the surface would be elsewhere, it stays."""
+    turn, point = turn_of(arm), arm.place[:3, 3] - [0.0, 0.0, 0.004]
+    moved = point + [-0.03, 0.04, 0.01]
+    lines = [*above_floor(arm), ("press", 10.0), ("run", 4000), ("run", 1)]
+    there = [*wishes(task_position=moved, task_orientation=(0.0, 0.0, turn + 0.4)), ("change",)]
+    beyond = [
+        *wishes(task_position=point + [0.6, 0.0, 0.0]), ("change",), *wishes(task_position=point + [0.0, 0.0, 0.05]),
+        ("change",), *wishes(task_position=moved, task_orientation=(1.0, 0.0, turn)), ("change",), ("place",),
+    ]  # fmt: skip
+    answers = arm.talk(*lines, *there, *[("run", 10)] * 400, *beyond)
+    _, start, *on_the_way = (ran(each, arm.model.nv) for each in answers if len(each) > 20)
+    robot, end = rbd.Robot(arm.model), on_the_way[-1]
+    assert (end.mode, end.reason) == (PRESS, NO)
+    forces = [each.floor[2] for each in on_the_way]
+    off = robot.pose(end.q, arm.frame)[:2, 3] - robot.pose(start.q, arm.frame)[:2, 3]
+    print(f"pressed with {min(forces):.4g} to {max(forces):.4g} N; moved by {1e3 * off} mm")
+    np.testing.assert_allclose(end.theta, start.theta, atol=3e-3)
+    assert max(np.abs(each.theta - start.theta).max() for each in on_the_way) < 0.02
+    assert abs(forces[-1] - 10.0) < 0.3 and max(forces) < 13.0
+    turned = robot.pose(start.q, arm.frame)[:3, :3].T @ robot.pose(end.q, arm.frame)[:3, :3]
+    assert abs(math.acos((np.trace(turned) - 1.0) / 2.0) - 0.4) < 5e-3
+    told = [" ".join(answer) for answer in answers[-12:] if answer and answer[0] == "the"]
+    assert re.match(r"the task frame would go 0\.\d+ m while it presses, more than reach \(0\.5\)", told[0])
+    assert re.match(r"the surface would be off by -0\.05\d* m where it is pressed, more than press_tolerance", told[1])
+    assert re.match(r"the task frame would turn by 1\.\d+ rad while it presses, more than 0\.5", told[2])
+    np.testing.assert_allclose(numbers(answers[-1])[9:12], moved, atol=1e-12)
 
 
 # --- what is refused, and how it runs --------------------------------------------------------------

@@ -43,7 +43,11 @@ protected:
   void take_parameters()
   {
     parameters_ = listener_->get_params();
-    timing_ = {period_of_cycles(), parameters_.delay, parameters_.actuator_bandwidth};
+    timing_ = timing_of(parameters_);
+  }
+  Timing timing_of(const Parameters & given) const
+  {
+    return {period_of_cycles(), given.delay, given.actuator_bandwidth};
   }
   // Limits of efforts and of their change, also in haste, as they are given. Returns what is wrong.
   template <class Settings>

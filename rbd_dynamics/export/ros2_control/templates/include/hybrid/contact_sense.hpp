@@ -143,7 +143,8 @@ enum class Halt
   pulls,
   in_the_way,
   unfelt,
-  moved_while_held
+  moved_while_held,
+  left_behind
 };
 
 // The way to a surface: a speed that is held against errors of the model by a spring to a reference that moves, and a

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "rcl_interfaces/msg/set_parameters_result.hpp"
+#include "rclcpp/parameter.hpp"
 #include "robot_package/common/law_controller.hpp"
 #include "robot_package/hybrid/hybrid_force_law.hpp"
 #include "robot_package/hybrid_force_parameters.hpp"
@@ -55,7 +57,19 @@ private:
   void receive(const TwistStamped & message);
   std::string reason_of(Halt halt, double figure) const;
 
-  HybridSettings settings_;
+  // --- parameters that change while it runs
+  void watch_parameters(bool watches);
+  std::string problem_with_change(const std::vector<rclcpp::Parameter> & given);
+  void change(const std::vector<rclcpp::Parameter> & given);
+  void take_changes();  // at work
+
+  HybridSettings settings_;  // of the callbacks' thread
+  HybridSettings next_;      // at work
+  HybridStanding standing_;  // as the callbacks know it
+  Mailbox<HybridSettings> changes_;
+  Mailbox<HybridStanding> standings_;
+  rclcpp_lifecycle::LifecycleNode::OnSetParametersCallbackHandle::SharedPtr judge_;
+  rclcpp_lifecycle::LifecycleNode::PostSetParametersCallbackHandle::SharedPtr changed_;
   std::unique_ptr<semantic_components::ForceTorqueSensor> sensor_;
   bool refuses_ = false;  // what was wanted last
   Mailbox<double> forces_;

@@ -10,6 +10,7 @@
 
 #include "robot_package/common/effort_rates.hpp"
 #include "robot_package/hybrid/hybrid_hold.hpp"
+#include "robot_package/hybrid/hybrid_standing.hpp"
 #include "robot_package/hybrid/pressing.hpp"
 
 namespace robot_package
@@ -27,6 +28,9 @@ public:
   using Stopped = SurfaceMotion::Stopped;
 
   void configure(const HybridSettings & settings) { pressing_.configure(settings); }
+  // Other settings from the next step on, which fit what is wanted (`misfit_of`). While the tool is not held its task
+  // frame goes to another place on a way of its own, and takes the tool along.
+  void change(const HybridSettings & settings) { pressing_.change(settings, is_holding_); }
 
   // From here on the robot is held at q. The first efforts are what holds it there, at once.
   void start(const Vector & q)
@@ -80,7 +84,7 @@ public:
     const double elapsed = is_first_ ? 0.0 : std::max(period, 0.0);
     const double dt = std::min(elapsed, longest_pressing_step);
     since_end_ += elapsed;
-    has_rows_ = rows_.of(q, v, settings().place);
+    has_rows_ = rows_.of(q, v, settings().place) && pressing_.move_frame(q, v, dt, is_holding_, rows_);
     wrench_.update(q, v, reading, elapsed, settings(), pressing_.zero(), pressing_.approaches_first());
     if (!is_holding_) end_if(problem_before_step(elapsed));
     if (wrench_.works() && wrench_.felt().force < limits().contact_force) hold_.let_go();
@@ -124,6 +128,14 @@ public:
   double bound() const { return mode() == Mode::press ? pressing_.bound() : INFINITY; }
   double distance() const { return rows_.h; }
   const PressedRows & rows() const { return rows_; }
+  const PressingPlace & place() const { return settings().place; }
+  double twist_timeout() const { return settings().twist_timeout; }
+  double period() const { return settings().period; }
+  // What other settings have to fit.
+  HybridStanding standing(const Vector & q) const
+  {
+    return {q, settings().place, mode() != Mode::hold, mode() == Mode::approach, desired(), pressing_.motion.theta()};
+  }
   const Inertia & inertia() const { return load_.inertia(); }
 
 private:

@@ -53,6 +53,16 @@ public:
     recent_.forget();
   }
 
+  // Other settings from the next step on; what integrals give stays.
+  void tune(const HybridSettings & changed)
+  {
+    const double force = force_integral();
+    const Task acceleration = task_integral();
+    settings = changed;
+    preset_force(force);
+    preset_acceleration(acceleration);
+  }
+
   // To be called after a gap: earlier velocities say nothing about the present ones.
   void forget_motion()
   {
@@ -70,6 +80,13 @@ public:
     }
   }
   double force_integral() const { return -settings.gains.ki * output_.integral; }
+  Task task_integral() const
+  {
+    Task made{};
+    for (std::size_t k = 0; k < task_size; ++k)
+      made[k] = -settings.gains.kp[k] * settings.gains.task_ki * output_.task_integral[k];
+    return made;
+  }
 
   // dt: s since the last step.
   Status step(const Vector & q, const Vector & v, const HybridInputs & in, double dt, const Inertia & inertia)

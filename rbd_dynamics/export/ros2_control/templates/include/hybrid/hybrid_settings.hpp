@@ -75,6 +75,8 @@ struct HybridSettings
   PointLimits turning, moving;  // of the wanted motion
   double path_tolerance = 0.1;  // m, rad; infinite: none
   double actuator_lag = 0.0;    // s
+  double twist_timeout = 0.5;   // s, after which a twist from the topic ends
+  double period = 1e-3;         // s
   std::size_t unseen_steps = release_unseen;  // of release_step, from when contact is lost to when the push falls
 };
 
@@ -91,7 +93,7 @@ struct HybridWishes
   double posture_kp = 25.0, posture_kd = 10.0;
   PressingLimits limits;  // largest_side_force 0: as largest_force
   std::vector<double> joint_velocity_limits, velocity_limits{0.5}, acceleration_limits{2.0};
-  double path_tolerance = 0.1, follow_rate = 20.0;
+  double path_tolerance = 0.1, follow_rate = 20.0, twist_timeout = 0.5;
   double reaction_time = 0.01;  // s, from a state to the torque that answers it
   double actuator_lag = 0.0, period = 1e-3;  // s
 };
@@ -199,7 +201,9 @@ inline std::string settings_of(const HybridWishes & given, HybridSettings & out)
   out.turning = {given.follow_rate, detail::least_of(speed, 0), detail::least_of(acceleration, 0)};
   out.moving = {given.follow_rate, detail::least_of(speed, 3), detail::least_of(acceleration, 3)};
   out.path_tolerance = detail::none_is_infinite(given.path_tolerance);
+  out.twist_timeout = given.twist_timeout;
   out.actuator_lag = given.actuator_lag;
+  out.period = given.period;
   // slower cycles see a loss of contact later
   const double cycles = std::max(1.0, given.period / release_step);
   out.unseen_steps = static_cast<std::size_t>(std::ceil(cycles * static_cast<double>(release_unseen) - 1e-9));

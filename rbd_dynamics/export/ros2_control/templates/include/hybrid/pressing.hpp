@@ -13,6 +13,7 @@
 #include "robot_package/hybrid/pressing_checks.hpp"
 #include "robot_package/hybrid/releasable_force.hpp"
 #include "robot_package/hybrid/surface_motion.hpp"
+#include "robot_package/hybrid/task_frame_path.hpp"
 
 namespace robot_package
 {
@@ -30,8 +31,45 @@ public:
   }
   const HybridSettings & settings() const { return law_.settings; }
 
+  // Other settings from the next step on. The task frame goes to another place at once, or on a way of its own.
+  void change(const HybridSettings & changed, bool at_once)
+  {
+    const PressingPlace now = settings().place;
+    law_.tune(changed);
+    motion.limit(changed.turning, changed.moving);
+    frame_.end();
+    if (at_once) return;
+    double lever = 0.0;
+    const Task theta = motion.theta();
+    for (std::size_t k = 0; k < task_size; ++k) {
+      if (task_direction[k] >= 3) lever = std::hypot(lever, theta[k]);
+    }
+    law_.settings.place.task = now.task;
+    law_.settings.place.offset = now.offset;
+    frame_.begin(now, changed.place, lever, std::abs(push.force()), settings());
+    waits_ = 0.0;
+  }
+
+  // Move the task frame on its way, if it has one, by dt (s), or less where a tool cannot follow that is not held; rows:
+  // at q, which become those beside the frame where it is now. False where these cannot be had.
+  bool move_frame(const Vector & q, const Vector & v, double dt, bool held, PressedRows & rows)
+  {
+    carried_ = {};
+    if (!frame_.goes()) return true;
+    const Task before = rows.theta;
+    const double pace = held ? 1.0 : motion.near();
+    frame_.pass(dt * pace, law_.settings.place);
+    waits_ = pace < stalled_pace ? waits_ + dt : 0.0;
+    if (!rows.of(q, v, settings().place)) return false;
+    for (std::size_t k = 0; k < task_size && dt > 0.0; ++k) carried_[k] = (before[k] - rows.theta[k]) / dt;
+    return true;
+  }
+  bool is_frame_moving() const { return frame_.goes(); }
+
   void start()
   {
+    frame_.end();
+    waits_ = 0.0;
     law_.reset();
     push.start();
     motion.start();
@@ -101,6 +139,7 @@ public:
     motion.pass(q, rows, dt, settings());
     push.pass(dt);
     HybridInputs in{motion.theta(), motion.rate(), motion.acceleration(), 0.0, 0.0, felt, posture_};
+    for (std::size_t k = 0; k < task_size; ++k) in.rate[k] += carried_[k];
     if (is_approaching_) {
       push.to_approach(approach_, drift, is_again_, in);
     } else {
@@ -232,6 +271,7 @@ private:
       return {approaches_first() || pressed_ < impact_time ? Halt::impact : Halt::force, felt};
     if (const Problem misplaced = problem_with_place(rows, limits, approaches_first()); misplaced.why != Halt::no)
       return misplaced;
+    if (waits_ > stall_time) return {Halt::left_behind, waits_};
     if (output().rank < static_cast<double>(1 + task_size)) return {Halt::singular, 0.0};
     if (approaches_first()) return {};
     if (is_again_)
@@ -247,6 +287,9 @@ private:
   ContactWatch watch_;
   GivingWay giving_;
   ReleasableForce release_;
+  TaskFramePath frame_;
+  Task carried_{};              // rates at which the task frame takes the tool along
+  double waits_ = 0.0;          // s, for which the frame has waited for it
   Vector posture_{};
   double offset_ = 0.0;         // N, that the sensor reads without contact
   double pressed_ = INFINITY;   // s since the first contact

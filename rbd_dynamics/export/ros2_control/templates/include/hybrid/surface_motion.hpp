@@ -34,6 +34,7 @@ public:
   {
     stand(rows.theta);
     stopped_ = Stopped::no;
+    near_ = 1.0;
     stalled_ = 0.0;
     is_near_singular_ = is_near_singular(rows);
   }
@@ -66,7 +67,7 @@ public:
     }
     const double behind = std::hypot(turn_length * std::sqrt(turn), std::sqrt(way));
     const double fast = rows.pace_within(motion_.speed(), speed_share, settings.speeds);
-    const double near = std::clamp(1.0 - behind / behind_most, 0.0, 1.0);
+    const double near = near_ = std::clamp(1.0 - behind / behind_most, 0.0, 1.0);
     pace_ = motion_.moves() ? std::min({near, fast, pace_ + dt / full_speed_time}) : 1.0;
     stalled_ = motion_.moves() && near < stalled_pace ? stalled_ + dt : 0.0;
     if (stalled_ > stall_time) {
@@ -76,6 +77,8 @@ public:
     motion_.pass(dt, pace_);
   }
 
+  // 1 where the tool is where it is wanted, less where it has fallen behind, 0 where it is too far.
+  double near() const { return near_; }
   Task theta() const { return motion_.theta(); }
   Task rate() const { return motion_.rate(); }
   Task acceleration() const { return motion_.acceleration(); }
@@ -108,6 +111,7 @@ private:
   TaskMotion motion_;
   Stopped stopped_ = Stopped::no;
   std::size_t stopped_by_ = nv;
+  double near_ = 1.0;
   double pace_ = 1.0, stalled_ = 0.0;  // share of the motion's own speed; s, for which it has waited for the arm
   bool is_near_singular_ = false;
 };

@@ -44,6 +44,18 @@ inline Six seen_from(const Rotation & R, const Six & six)
   return {own[0], own[1], own[2], six[3], six[4], six[5]};
 }
 
+// About the axis of a vector, by its length, rad.
+inline Rotation rotation_by(const Three & phi)
+{
+  const double square = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2], angle = std::sqrt(square);
+  const double half = 0.5 * angle, ratio = half > 1e-4 ? std::sin(half) / half : 1.0 - half * half / 6.0;
+  const double a = angle > 1e-4 ? std::sin(angle) / angle : 1.0 - square / 6.0, b = 0.5 * ratio * ratio;
+  const auto [x, y, z] = phi;
+  return {1.0 - b * (y * y + z * z), b * x * y - a * z,          b * x * z + a * y,
+          b * x * y + a * z,          1.0 - b * (x * x + z * z), b * y * z - a * x,
+          b * x * z - a * y,          b * y * z + a * x,          1.0 - b * (x * x + y * y)};
+}
+
 // Angles roll, pitch, yaw.
 inline Rotation rotation_of(const Three & rpy)
 {
