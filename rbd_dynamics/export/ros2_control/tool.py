@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbd_dynamics.control.cartesian import controller, motion, pose_follower, reachable, stability
+from rbd_dynamics.control.cartesian import controller, gains, motion, pose_follower, reachable, stability
 from rbd_dynamics.control.cartesian.controller import CartesianController
 from rbd_dynamics.control.cartesian.gains import STIFFNESS, CartesianGains
 from rbd_dynamics.control.motion import joint_room
@@ -45,6 +45,7 @@ _NUMBERS: Numbers = (
     ("follower_largest", pose_follower.LARGEST, "m/s^2, rad/s^2: where there is no limit"),
     ("follower_there", pose_follower.THERE, "rad, m: nearer is there"),
     ("follower_slow", pose_follower.SLOW, "per s: what stops from there on stands"),
+    ("stiffness_rounding", gains.ROUNDING, "of its largest number: a matrix that is so far from symmetric is"),
     ("stiffness_growth", stability.GROWTH, "1/s: what grows no faster is rounding"),
     ("lighter_inertia", stability.LIGHTER, "of the described inertias, with which stiffness has to be stable, too"),
 )

@@ -169,6 +169,7 @@ def test_the_cartesian_controller_commands_what_its_law_says(package, release):
     held = law.step(q, np.zeros(3), law.chart(q), posture=q).tau  # with what keeps joints from their limits
     np.testing.assert_allclose(numbers(f"first {told.pop('first')}"), held, rtol=1e-12, atol=1e-12)
     assert "would be stable. Joint" in told.pop("unstable")
+    assert re.match("target stiffness refused: it is unstable at 1000.* would be stable. Joint", told.pop("shaky"))
     counted = numbers(f"found {told.pop('found')}")
     assert counted[0] == 0.0 < counted[1], "allocations or locks in a cycle"
     assert told == {
@@ -177,6 +178,8 @@ def test_the_cartesian_controller_commands_what_its_law_says(package, release):
         "drives": "moving with a twist",
         "out of reach": "the tool does not reach its target: joint slide is at its limit; it is held where it is",
         "chained": "on its way to a pose",
+        "no stiffness": "target stiffness refused: it has 3 numbers: expected 6 (x, y, z, rx, ry, rz) or 36",
+        "too stiff": "target stiffness refused: 501 of rotations, more than largest_stiffness (500)",
         "no pose": "the reference is refused: it is no pose, or outside the workspace",
         "pushed": "the robot was moved while it was held: it is held where it is now",
         "deactivated": "not active",

@@ -10,6 +10,7 @@
 #include "robot_package/cartesian_impedance_parameters.hpp"
 #include "robot_package/common/law_controller.hpp"
 #include "robot_package/tool/tool_messages.hpp"
+#include "std_msgs/msg/float64_multi_array.hpp"
 
 namespace robot_package
 {
@@ -19,7 +20,7 @@ namespace robot_package
 //
 // The target comes through reference interfaces of a controller in front, <name>/position.x to orientation.w or
 // <name>/linear.x to angular.z; else from ~/target_pose and ~/target_twist. Until there is one the robot is held where
-// it is. ~/target_wrench is what the tool presses with besides.
+// it is. ~/target_wrench is what the tool presses with besides, ~/target_stiffness another stiffness.
 class CartesianImpedanceController
 : public LawController<
     robot_package_cartesian_settings::ParamListener, robot_package_cartesian_settings::Params, CartesianImpedanceLaw>
@@ -45,20 +46,25 @@ private:
   using TwistStamped = geometry_msgs::msg::TwistStamped;
   using WrenchStamped = geometry_msgs::msg::WrenchStamped;
 
+  using Float64MultiArray = std_msgs::msg::Float64MultiArray;
+
   using Wrench = std::array<double, 12>;  // in root axes, then in the tool's
 
   void receive(const PoseStamped & message);
   void receive(const TwistStamped & message);
   void receive(const WrenchStamped & message);
+  void receive(const Float64MultiArray & message);
 
-  CartesianSettings settings_;
+  CartesianSettings settings_;  // of the callbacks' thread, with the stiffness that was wanted last
   bool refuses_ = false;          // the reference of the controller in front
   std::array<double, 7> last_{};  // reference that was taken
   Mailbox<ToolWish> wishes_;
   Mailbox<Wrench> wrenches_;
+  Mailbox<std::array<double, 36>> stiffnesses_;
   rclcpp::Subscription<PoseStamped>::SharedPtr poses_;
   rclcpp::Subscription<TwistStamped>::SharedPtr twists_;
   rclcpp::Subscription<WrenchStamped>::SharedPtr pressings_;
+  rclcpp::Subscription<Float64MultiArray>::SharedPtr stiffenings_;
 };
 
 }  // namespace robot_package

@@ -168,6 +168,8 @@ public:
   }
   // Stand still where the tool is wanted now.
   void hold() { target_.hold_at(reference_.placed()); }
+  // Another stiffness, (6, 6), the angular part first: it is approached with stiffness_time, as far as the tank goes.
+  void want_stiffness(const std::array<double, 36> & stiffness) { law_.settings.stiffness = stiffness; }
   // in root axes, then in the tool's
   void press(const std::array<double, 12> & wrench) { wanted_wrench_ = wrench; }
 

@@ -75,8 +75,8 @@ struct ToolLoop
     for (double & entry : lighter) entry /= lighter_inertia;
     std::array<double, 36> stiffness{}, damping{};
     Six ratios{};
+    for (std::size_t k = 0; k < 36; ++k) stiffness[k] = share * settings.stiffness[k];
     for (std::size_t k = 0; k < 6; ++k) {
-      stiffness[7 * k] = share * settings.stiffness[7 * k];
       ratios[k] = k < 3 ? settings.gains.rotation_ratio : settings.gains.translation_ratio;
     }
     if (
@@ -98,8 +98,11 @@ struct ToolLoop
   }
 };
 
-// Why the stiffness is not stable at the postures of this arm that are most likely not to be; empty: it is.
-inline std::string instability_of(const CartesianSettings & settings, const Inertia & inertia, const Timing & timing)
+// Why the stiffness, which is called so, is not stable at the postures of this arm that are most likely not to be;
+// empty: it is.
+inline std::string instability_of(
+  const CartesianSettings & settings, const Inertia & inertia, const Timing & timing,
+  const std::string & called = "stiffness and rotational_stiffness are")
 {
   std::vector<ToolLoop> loops(delicate_postures);
   for (std::size_t k = 0; k < delicate_postures; ++k) {
@@ -117,7 +120,7 @@ inline std::string instability_of(const CartesianSettings & settings, const Iner
   while (step <= 32 && !is_stable(std::pow(10.0, -0.125 * step))) ++step;
   const std::string would = step <= 32 ? std::to_string(std::pow(10.0, -0.125 * step)) + " times of it would be stable"
                                        : "nor is any share of it";
-  return "stiffness and rotational_stiffness are unstable at " + std::to_string(1.0 / timing.period) +
+  return called + " unstable at " + std::to_string(1.0 / timing.period) +
          " Hz with a delay of " + std::to_string(timing.delay) + " s; " + would + ". Joint " + lightest_joint +
          " has only " + std::to_string(lightest_inertia) +
          " kg m^2: does the description lack its rotor (rotor inertia times the gear ratio squared)?";

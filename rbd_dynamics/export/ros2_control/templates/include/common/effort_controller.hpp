@@ -110,6 +110,8 @@ protected:
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
 
   double period_of_cycles() const;  // s
+  // With the load that is carried, or will be; of the callbacks' thread.
+  const Inertia & inertia() const { return loads_.inertia(); }
 
   Vector q_{}, v_{};
 

@@ -52,6 +52,38 @@ private:
 
 using Cholesky = CholeskyOf<nv>;  // of the joints' size
 
+// Eigenvalues of a symmetric matrix, in no order, by Jacobi's rotations.
+template <std::size_t N>
+std::array<double, N> eigenvalues_of(std::array<double, N * N> A)
+{
+  for (int sweep = 0; sweep < 30; ++sweep) {
+    double beside = 0.0, all = 0.0;
+    for (std::size_t i = 0; i < N * N; ++i) (i % (N + 1) == 0 ? all : beside) += A[i] * A[i];
+    if (!(beside > 1e-34 * (all + beside))) break;
+    for (std::size_t p = 0; p + 1 < N; ++p) {
+      for (std::size_t r = p + 1; r < N; ++r) {
+        if (A[p * N + r] == 0.0) continue;
+        const double slope = (A[r * N + r] - A[p * N + p]) / (2.0 * A[p * N + r]);
+        const double t = (slope < 0.0 ? -1.0 : 1.0) / (std::abs(slope) + std::sqrt(slope * slope + 1.0));
+        const double c = 1.0 / std::sqrt(t * t + 1.0), s = t * c;
+        for (std::size_t k = 0; k < N; ++k) {
+          const double a = A[k * N + p], b = A[k * N + r];
+          A[k * N + p] = c * a - s * b;
+          A[k * N + r] = s * a + c * b;
+        }
+        for (std::size_t k = 0; k < N; ++k) {
+          const double a = A[p * N + k], b = A[r * N + k];
+          A[p * N + k] = c * a - s * b;
+          A[r * N + k] = s * a + c * b;
+        }
+      }
+    }
+  }
+  std::array<double, N> found{};
+  for (std::size_t i = 0; i < N; ++i) found[i] = A[i * (N + 1)];
+  return found;
+}
+
 }  // namespace robot_package
 
 #endif  // ROBOT_PACKAGE__COMMON__LINEAR_SYSTEM_HPP_
