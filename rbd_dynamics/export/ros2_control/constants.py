@@ -12,9 +12,10 @@ from rbd_dynamics.export.exported import Exported
 Numbers = Sequence[tuple[str, float, str]]
 
 
-def constants_header(exported: Exported, name: str, what: str, lines: Sequence[str]) -> str:
-    """The header of a name, with what it holds, out of declarations in the package's namespace."""
-    prefix, guard = exported.prefix, f"{exported.capital}__{name.upper()}_HPP_"
+def constants_header(exported: Exported, path: str, what: str, lines: Sequence[str]) -> str:
+    """The header at a path below the package's own folder, with what it holds, out of declarations in its namespace."""
+    prefix = exported.prefix
+    guard = "__".join((exported.capital, *path.removesuffix(".hpp").upper().split("/"))) + "_HPP_"
     return "\n".join(
         [
             "// SPDX-License-Identifier: Apache-2.0",

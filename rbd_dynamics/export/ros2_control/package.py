@@ -26,8 +26,8 @@ from rbd_dynamics.export.laws import (
 )
 from rbd_dynamics.export.names import identifier, prefix_of
 from rbd_dynamics.export.ros2_control.configuration import controllers_yaml, description
-from rbd_dynamics.export.ros2_control.pressing import pressing_header
-from rbd_dynamics.export.ros2_control.tool import Tool
+from rbd_dynamics.export.ros2_control.pressing import PRESSING_CONSTANTS, pressing_header
+from rbd_dynamics.export.ros2_control.tool import TOOL_CONSTANTS, Tool
 from rbd_dynamics.export.selection import OF_CONTROLLERS, selected
 from rbd_dynamics.export.self_test import self_test
 from rbd_dynamics.export.source import source
@@ -111,8 +111,8 @@ def export_ros2_control(
     files |= {
         f"include/{prefix}/{prefix}.h": header(exported),
         f"include/{prefix}/{prefix}.hpp": cpp_header(exported),
-        f"include/{prefix}/tool_constants.hpp": tool.header(exported),
-        f"include/{prefix}/pressing_constants.hpp": pressing_header(exported, frame),
+        f"include/{prefix}/{TOOL_CONSTANTS}": tool.header(exported),
+        f"include/{prefix}/{PRESSING_CONSTANTS}": pressing_header(exported, frame),
         f"src/{prefix}.c": source(exported).replace(f'#include "{prefix}.h"', f'#include "{prefix}/{prefix}.h"'),
         f"test/{prefix}_self_test.c": self_test(exported),
         "config/controllers.yaml": controllers,

@@ -13,8 +13,11 @@ from rbd_dynamics.control.hybrid import (
     contact_sense,
     contact_watch,
     free_reading,
+    governor,
     hold,
+    letting_go,
     normal_speed,
+    placement,
     pressing,
     push,
     stability,
@@ -25,6 +28,8 @@ from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.laws import pressing_task
 from rbd_dynamics.export.ros2_control.constants import Numbers, constants_header, declared
 
+#: the header's place
+PRESSING_CONSTANTS = "hybrid/pressing_constants.hpp"
 _NUMBERS: Numbers = (
     ("approach_ramp", approach.RAMP, "s, in which the speed of an approach is reached"),
     ("approach_stuck", approach.STUCK, "s at the bound of the force"),
@@ -58,6 +63,20 @@ _NUMBERS: Numbers = (
     ("sudden", pressing.SUDDEN, "s without contact, after which a tool that moves on approaches anew"),
     ("patience", pressing.PATIENCE, "of contact_timeout: after which one that stands does"),
     ("impact_time", pressing.IMPACT, "s after contact, in which too large a force is the blow of the approach"),
+    ("release_step", letting_go.STEP, "s: in such steps a loss of contact is reckoned ahead"),
+    ("release_singular", letting_go.SINGULAR, "of the largest mobility there"),
+    ("release_lost", letting_go.LOST, "s: a lost contact goes no farther than normal_speed does in that time"),
+    ("release_looks", pressing.LOOKS, "s between two looks at what can be let go"),
+    ("friction_looks", pressing.LOOKS_AT_FRICTION, "s, likewise, of what friction holds"),
+    ("friction_felt", pressing.FELT, "times what tells contact from none: so much is pressed whatever friction holds"),
+    ("friction_kept", letting_go.KEPT, "of how much friction holds, from one look to the next"),
+    ("thrown_share", letting_go.THROWN, "of a joint's velocity limit: what friction that lets go may make of it"),
+    ("frame_peak_speed", placement.PEAK_SPEED, "of the way of a task frame from rest to rest, in unit time"),
+    ("frame_peak_acceleration", placement.PEAK_ACCELERATION, "likewise"),
+    ("frame_ramp", placement.PlacementPath.RAMP, "s, in which a task frame may go from rest to its speed"),
+    ("frame_usual_speed", governor.USUAL_SPEEDS[0], "m/s, of a task frame on its way, where nothing bounds the task"),
+    ("frame_usual_turning", governor.USUAL_SPEEDS[1], "rad/s, likewise"),
+    ("frame_least_lever", governor.LEAST_LEVER, "m: so far from it the tool is, at least"),
     ("zero_smoothing", free_reading.SMOOTHING, "s, of the wrench in free motion"),
     ("let_go_time", hold.FADING, "s, in which what leans on something lets go"),
     ("drawn_share", hold.DRAWN, "of the velocity limits: as fast it is drawn to where it is held"),
@@ -127,8 +146,11 @@ def pressing_header(exported: Exported, frame: str) -> str:
     lines = [
         *declared(exported, _NUMBERS),
         f"constexpr std::size_t contact_frequencies = {len(stability.FREQUENCIES)};  // between these",
+        f"constexpr std::size_t release_unseen = {letting_go.UNSEEN};  // steps from a loss of contact to less push",
+        f"constexpr std::size_t release_longest = {letting_go.LONGEST};  // steps",
+        f"constexpr std::size_t release_halvings = {letting_go.HALVINGS};",
         "\n// directions along which the tool moves while it presses, of rx, ry, rz, x, y, z",
         f"constexpr std::size_t task_size = {len(controlled)};",
         f"constexpr std::size_t task_direction[task_size] = {{{places}}};",
     ]
-    return constants_header(exported, "pressing_constants", "Numbers of its laws for a tool that presses.", lines)
+    return constants_header(exported, PRESSING_CONSTANTS, "Numbers of its laws for a tool that presses.", lines)

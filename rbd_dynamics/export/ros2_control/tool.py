@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbd_dynamics.control.cartesian import controller, motion, pose_follower, reachable, stability
+from rbd_dynamics.control.cartesian import controller, gains, motion, pose_follower, reachable, stability
 from rbd_dynamics.control.cartesian.controller import CartesianController
 from rbd_dynamics.control.cartesian.gains import STIFFNESS, CartesianGains
 from rbd_dynamics.control.motion import joint_room
@@ -21,6 +21,8 @@ from rbd_dynamics.export.names import literal
 from rbd_dynamics.export.ros2_control.constants import Numbers, constants_header, declared
 from rbd_dynamics.robot import Robot
 
+#: the header's place
+TOOL_CONSTANTS = "tool/tool_constants.hpp"
 _NUMBERS: Numbers = (
     ("behind_most", reachable.BEHIND, "m: a target waits that is so far ahead"),
     ("turn_length", reachable.TURN, "m, that a turn by 1 rad counts as"),
@@ -43,6 +45,7 @@ _NUMBERS: Numbers = (
     ("follower_largest", pose_follower.LARGEST, "m/s^2, rad/s^2: where there is no limit"),
     ("follower_there", pose_follower.THERE, "rad, m: nearer is there"),
     ("follower_slow", pose_follower.SLOW, "per s: what stops from there on stands"),
+    ("stiffness_rounding", gains.ROUNDING, "of its largest number: a matrix that is so far from symmetric is"),
     ("stiffness_growth", stability.GROWTH, "1/s: what grows no faster is rounding"),
     ("lighter_inertia", stability.LIGHTER, "of the described inertias, with which stiffness has to be stable, too"),
 )
@@ -90,7 +93,7 @@ class Tool:
             f"constexpr const char * lightest_joint = {literal(self._check.lightest)};",
             f"constexpr double lightest_inertia = {number(inertia, exported.precision)};  // kg m^2 or kg",
         ]
-        return constants_header(exported, "tool_constants", "Numbers of its laws for a tool, and of this arm.", lines)
+        return constants_header(exported, TOOL_CONSTANTS, "Numbers of its laws for a tool, and of this arm.", lines)
 
 
 def _rows(exported: Exported, rows: Iterable[np.ndarray]) -> str:

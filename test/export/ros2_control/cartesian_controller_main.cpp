@@ -3,7 +3,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "arm/cartesian_impedance_controller.hpp"
+#include "arm/cartesian/cartesian_impedance_controller.hpp"
+#include "arm/cartesian/target_stiffness.hpp"
 #include "rclcpp/logging.hpp"
 #include "watched.hpp"
 
@@ -14,6 +15,7 @@ using geometry_msgs::msg::PoseStamped;
 using geometry_msgs::msg::TwistStamped;
 using geometry_msgs::msg::WrenchStamped;
 using rbd_dynamics_interfaces::srv::SetPayload;
+using std_msgs::msg::Float64MultiArray;
 
 controller_interface::ChainableControllerInterface * make_plugin();
 
@@ -63,6 +65,7 @@ int main()
   if (!refuses([](auto & p) { p.payload.frame = "nowhere"; })) return 5;
   parameters.effort_rates.assign(arm::nv, 1e9);
   parameters.path_tolerance = {0.5};
+  parameters.largest_stiffness = {1e6, 500.0};
   parameters.twist_timeout = 0.02;
   if (controller->on_configure({}) != CallbackReturn::SUCCESS) return 6;
   auto references = controller->export_reference_interfaces();
@@ -159,6 +162,26 @@ int main()
   controller->set_chained_mode(false);
   law.hold();
   steps(500);
+
+  // another stiffness: what the law beside it has, too; one that is no stiffness, and one that is not stable, change
+  // nothing
+  Float64MultiArray stiffness;
+  const auto stiffen = [&](std::vector<double> numbers) {
+    stiffness.data = std::move(numbers);
+    rclcpp::last_error().clear();
+    publish(*node, "~/target_stiffness", stiffness);
+    return rclcpp::last_error();
+  };
+  std::printf("no stiffness: %s\n", stiffen({1, 2, 3}).c_str());
+  std::printf("too stiff: %s\n", stiffen({1, 1, 1, 501, 1, 1}).c_str());
+  std::printf("shaky: %s\n", stiffen({9e5, 9e5, 9e5, 1, 1, 1}).c_str());
+  steps(5);
+  if (!stiffen({20, 30, 40, 0.5, 0.6, 0.7}).empty()) return 23;
+  std::array<double, 36> wanted{};
+  if (!arm::stiffness_of({20, 30, 40, 0.5, 0.6, 0.7}, {5000, 500}, wanted).empty()) return 24;
+  law.want_stiffness(wanted);
+  steps(50);
+  if (law.output().stiffness[21] == 50.0 || !(law.output().stiffness[21] >= 20.0)) return 25;
 
   // another load
   const auto service = std::static_pointer_cast<rclcpp::Service<SetPayload>>(node->service);

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "arm/cartesian_impedance_law.hpp"
-#include "arm/cartesian_stability.hpp"
-#include "arm/simulated_robot.hpp"
+#include "arm/cartesian/cartesian_impedance_law.hpp"
+#include "arm/cartesian/cartesian_stability.hpp"
+#include "arm/cartesian/target_stiffness.hpp"
+#include "arm/simulation/simulated_robot.hpp"
 #include "watched.hpp"
 
 using arm::Placed;
@@ -186,6 +187,23 @@ int main()
       arm::ToolLoop loop;
       if (!loop.of(q, settings, loads.inertia())) return 6;
       std::printf(" %.17g", loop.growth_rate(settings, 1.0, timing));
+    } else if (command == "stiffen") {  // both laws: largest, then as many numbers as are said
+      std::array<double, 2> largest{};
+      read(largest);
+      std::vector<double> given(static_cast<std::size_t>(next()));
+      for (double & one : given) one = next();
+      std::array<double, 36> stiffness{};
+      const std::string wrong = arm::stiffness_of(given, largest, stiffness);
+      std::printf(" %s", wrong.c_str());
+      if (wrong.empty()) {
+        law.settings.stiffness = settings.stiffness = stiffness;
+        cycle([&] { return controller.want_stiffness(stiffness), 0; });
+        print(stiffness);
+      }
+    } else if (command == "eigenvalues") {
+      std::array<double, 36> matrix{};
+      read(matrix);
+      print(arm::eigenvalues_of<6>(matrix));
     } else if (command == "unstable") {
       arm::Timing timing{next(), next(), next()};
       std::printf(" %s", arm::instability_of(settings, loads.inertia(), timing).c_str());

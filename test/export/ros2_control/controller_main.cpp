@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "arm/feedforward_controller.hpp"
+#include "arm/feedforward/feedforward_controller.hpp"
 #include "watched.hpp"
 
 using controller_interface::CallbackReturn;

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "arm/dynamics_system.hpp"
+#include "arm/simulation/dynamics_system.hpp"
 
 using hardware_interface::CallbackReturn;
 using hardware_interface::return_type;

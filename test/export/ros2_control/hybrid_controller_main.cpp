@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "arm/hybrid_force_controller.hpp"
-#include "arm/simulated_robot.hpp"
+#include "arm/hybrid/hybrid_force_controller.hpp"
+#include "arm/simulation/simulated_robot.hpp"
 #include "rclcpp/logging.hpp"
 #include "watched.hpp"
 
@@ -171,6 +171,36 @@ int main(int count, char ** words)
   steps(1);
   std::printf("beyond: %s\n", told(*controller).c_str());
 
+  // parameters, while it presses
+  const auto set = [&](const char * name, rclcpp::Parameter::Value value) {
+    const rclcpp::Parameter one(name, value);
+    const auto result = node->set_parameters_atomically({one}, [&](const rclcpp::Parameter & given) {
+      arm_hybrid_settings::ParamListener::set(given);
+    });
+    return result.successful ? std::string() : result.reason;
+  };
+  const auto both = [&](auto change) {  // the law beside it, too
+    change(wishes);
+    if (!arm::settings_of(wishes, settings).empty()) std::exit(30);
+    law.change(settings);
+  };
+  std::printf("fixed: %s\n", set("effort_limits", std::vector<double>{1.0}).c_str());
+  std::printf("rate: %s\n", set("force_rate", -1.0).c_str());
+  std::printf("no number: %s\n", set("force_rate", std::string("fast")).c_str());
+  std::printf("shaky: %s\n", set("ki", 35.0).c_str());
+  std::printf("wanted: %s\n", set("largest_force", 9.0).c_str());
+  std::printf("elsewhere: %s\n", set("task_position", std::vector<double>{task[0], task[1], task[2] + 0.1}).c_str());
+  if (!force(10.0)) return 34;
+  steps(10);  // nothing has changed
+  if (!set("kp", std::vector<double>{600.0}).empty() || !set("unknown", 1.0).empty()) return 31;
+  both([](auto & w) { w.kp = {600.0}; });
+  steps(300);
+  if (!set("task_position", std::vector<double>{task[0] + 0.01, task[1], task[2]}).empty()) return 32;
+  both([&](auto & w) { w.task_position = {task[0] + 0.01, task[1], task[2]}; });
+  steps(1500);
+  if (law.place().task[9] != task[0] + 0.01) return 33;
+  std::printf("changed: %s\n", told(*controller).c_str());
+
   broken = NAN;
   steps(300);
   std::printf("broken: %s\n", told(*controller).c_str());
@@ -204,6 +234,9 @@ int main(int count, char ** words)
   steps(1000);
   std::printf("let go: %s\n", told(*controller).c_str());
   std::printf("largest: %.17g\n", largest);
+  if (!force(50.0)) return 29;  // more than it can let go in time
+  steps(5000);
+  std::printf("bounded: %s\nforce: %.17g\n", told(*controller).c_str(), robot.contact_force()[2]);
   states[0] = NAN;
   const double last = commands[0];
   if (controller->update(rclcpp::Time(), rclcpp::Duration(0.001)) == return_type::OK) return 25;

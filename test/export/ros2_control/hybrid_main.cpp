@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "arm/hybrid_force_law.hpp"
-#include "arm/hybrid_stability.hpp"
-#include "arm/simulated_robot.hpp"
+#include "arm/hybrid/hybrid_force_law.hpp"
+#include "arm/hybrid/hybrid_stability.hpp"
+#include "arm/hybrid/letting_go.hpp"
+#include "arm/simulation/simulated_robot.hpp"
 #include "watched.hpp"
 
 using arm::Six;
@@ -32,6 +33,8 @@ int main()
   arm::Approach approach;
   arm::ContactSense sense;
   arm::NormalSpeed speed;
+  arm::LettingGo letting_go;
+  arm::HeldByFriction friction;
   arm::Loads loads;
   Vector q{}, v{};
   arm::Floor floor;
@@ -55,6 +58,8 @@ int main()
     {"normal_damping", &wishes.normal_damping},
     {"task_ki", &wishes.task_ki},
     {"reaction_time", &wishes.reaction_time},
+    {"actuator_lag", &wishes.actuator_lag},
+    {"period", &wishes.period},
     {"path_tolerance", &wishes.path_tolerance},
     {"largest_force", &wishes.limits.largest_force},
     {"force_rate", &wishes.limits.force_rate},
@@ -65,6 +70,7 @@ int main()
     {"reach", &wishes.limits.reach},
     {"normal_speed", &wishes.limits.normal_speed},
     {"hold_stiffness", &wishes.limits.hold_stiffness},
+    {"press_tolerance", &wishes.limits.press_tolerance},
     {"contact_debounce", &wishes.limits.contact_debounce},
   };
   // a reading whose last digits change, as those of sensors do
@@ -117,6 +123,10 @@ int main()
       if (!loads.set(frame, load).empty()) return 2;
       if (command == "load") controller.carry(loads.inertia(), 0.0);
       robot.carry(loads.inertia());
+    } else if (command == "tune") {  // the law alone, to the wishes as they are now
+      arm::HybridSettings changed = law.settings;
+      if (!arm::settings_of(wishes, changed).empty()) return 11;
+      cycle([&] { return law.tune(changed), 0; });
     } else if (command == "reset") {
       law.reset();
     } else if (command == "law") {
@@ -151,6 +161,58 @@ int main()
       const double drift = next(), dt = next(), most = next(), ahead = next();
       speed.update(drift, dt, most, ahead);
       print(std::array<double, 3>{speed.share(), speed.slow(), speed.aim(drift, -0.01)});
+    } else if (command == "answer") {  // how the arm answers, and the force that it can let go: held, most, way, steps
+      Vector held{};
+      read(q), read(held);
+      const double most = next(), way = next();
+      const auto steps = static_cast<std::size_t>(next());
+      arm::JointMatrix M{};
+      arm::PressedRows rows{};
+      arm::ArmAnswer answer;
+      int calls = 1;
+      const bool is_found = cycle([&] {
+        return rows.of(q, {}, settings.place) &&
+               arm_mass_matrix(q.data(), loads.inertia().data(), M.data()) == ARM_OK &&
+               answer.of(M, rows, settings.gains);
+      });
+      if (!is_found) return 8;
+      letting_go.begin(answer, held, most, way, settings);
+      while (!cycle([&] { return letting_go.advance(steps); })) ++calls;
+      print(answer.row), print(answer.inverse), print(answer.damping), print(answer.stiffness);
+      std::printf(" %d %.17g", calls, letting_go.largest());
+    } else if (command == "friction") {  // q, efforts, force, late
+      Vector efforts{};
+      read(q), read(efforts);
+      const double force = next(), late = next();
+      arm::JointMatrix M{};
+      if (arm_mass_matrix(q.data(), loads.inertia().data(), M.data()) != ARM_OK) return 9;
+      std::printf(" %.17g", friction.largest(M, efforts, force, settings.speeds, late));
+    } else if (command == "change") {  // to the wishes as they are now, where they fit
+      arm::HybridSettings changed = settings;
+      std::string wrong = arm::settings_of(wishes, changed);
+      if (wrong.empty()) wrong = arm::misfit_of(changed, controller.standing(robot.q));
+      if (wrong.empty()) {
+        settings = changed;
+        cycle([&] { return controller.change(changed), 0; });
+      }
+      std::printf(" %s", wrong.c_str());
+    } else if (command == "frame") {  // the way of a task frame: its goal, lever, force, then the place after so many s
+      arm::HybridSettings goal = settings;
+      if (!arm::settings_of(wishes, goal).empty()) return 10;
+      const double lever = next(), pressed = next();
+      arm::TaskFramePath path;
+      path.begin(settings.place, goal.place, lever, pressed, settings);
+      arm::PressingPlace place = settings.place;
+      for (int k = static_cast<int>(next()); k > 0; --k) {
+        path.pass(next(), place);
+        print(place.task);
+        std::printf(" %.17g", place.offset);
+      }
+    } else if (command == "place") {
+      print(controller.place().task);
+      std::printf(" %.17g", controller.place().offset);
+    } else if (command == "bound") {
+      std::printf(" %.17g %.17g", controller.desired(), controller.bound());
     } else if (command == "start") {
       read(q);
       controller.start(q);

@@ -7,10 +7,10 @@
 #include <string>
 #include <thread>
 
-#include "arm/feedforward_law.hpp"
-#include "arm/mailbox.hpp"
-#include "arm/simulated_robot.hpp"
-#include "arm/stability.hpp"
+#include "arm/common/mailbox.hpp"
+#include "arm/common/stability.hpp"
+#include "arm/feedforward/feedforward_law.hpp"
+#include "arm/simulation/simulated_robot.hpp"
 #include "watched.hpp"
 
 // Whether a reader sees only whole contents, in order, and the last one in the end.

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +24,7 @@ from rbd_dynamics.control.safety.closed_loop import Timing, growth_rate
 from rbd_dynamics.export import export_ros2_control
 from rbd_dynamics.nodes.interface.cartesian_controller import CartesianControllerParameters
 from rbd_dynamics.nodes.tool.cartesian_engine import build_engine
+from rbd_dynamics.nodes.tool.tool_messages import stiffness_of
 from rbd_dynamics.spatial import exp_so3, quaternion_from_rotation
 from rbd_dynamics.spatial.so3 import rotation_from_rpy
 
@@ -95,6 +98,23 @@ def goto(pose):
     return ("goto", pose[:3, 3], quaternion_from_rotation(pose[:3, :3]))
 
 
+LARGEST = (5000.0, 500.0)  # N/m, N m/rad
+
+
+def coupled():
+    """(6, 6) of x, y, z, rx, ry, rz: along an axis that is none of these, and a turn with a way."""
+    K, axis = np.diag([400.0, 300.0, 200.0, 20.0, 30.0, 25.0]), np.array([0.6, -0.3, 0.74])
+    K[:3, :3] += 900.0 * np.outer(axis, axis)
+    K[0, 4] = K[4, 0] = 25.0
+    return K
+
+
+def reordered(K):
+    """The same, the angular part first."""
+    order = [3, 4, 5, 0, 1, 2]
+    return K[np.ix_(order, order)]
+
+
 def tool_pose():
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = np.array(rotation_from_rpy(*TOOL[1])).reshape(3, 3), TOOL[0]
@@ -106,7 +126,10 @@ def tool_pose():
 
 @pytest.mark.parametrize("carrier", ["root", "tool", "wanted"])
 def test_a_step_of_the_law_is_the_library_s(arm, carrier):
-    """States at random, at speeds up to the limits, near limits of position and singular postures, with a load."""
+    """States at random, at speeds up to the limits, near limits of position and singular postures, with a load.
+
+    Half-way another stiffness is wanted, one that couples axes.
+    """
     rng = np.random.default_rng(5)
     robot = rbd.Robot(arm.model)
     nv, turn = arm.model.nv, (0.4, -0.3, 0.2)
@@ -126,8 +149,11 @@ def test_a_step_of_the_law_is_the_library_s(arm, carrier):
         ("load", arm.frame, *LOAD),
         ("reset",),
     ]  # fmt: skip
-    before, expected, hasty = len(lines), [], []
-    for _ in range(40):
+    expected, hasty = [], []
+    for k in range(40):
+        if k == 20:
+            own.want_stiffness(reordered(coupled()))
+            lines.append(("stiffen", LARGEST, 36.0, coupled()))
         q, v = arm.model.random(rng), rng.uniform(-1.2, 1.2) * rng.uniform(-1, 1, nv) * arm.speeds
         base, theta = exp_so3(rng.normal(size=3)), np.concatenate([0.5 * rng.normal(size=3), rng.normal(size=3)])
         rate, acceleration = rng.normal(size=(2, 6))
@@ -142,7 +168,7 @@ def test_a_step_of_the_law_is_the_library_s(arm, carrier):
         expected.append(CartesianOutput(*(array.copy() for array in out)))
         hasty.append(own.in_haste)
         lines.append(("law", q, v, base, theta, rate, acceleration, wrench, posture, posture_rate, dt))
-    answers = arm.talk(*lines)[before:]
+    answers = [answer for line, answer in zip(lines, arm.talk(*lines)) if line[0] == "law"]
     worst = 0.0
     for answer, out, haste in zip(answers, expected, hasty, strict=True):
         assert answer[:2] == ["0", str(int(haste))]
@@ -155,6 +181,32 @@ def test_a_step_of_the_law_is_the_library_s(arm, carrier):
         assert found.size == 0
     print(f"largest difference: {worst:.2g}")
     assert any(hasty) and not all(hasty)
+
+
+@pytest.mark.parametrize("size", [6, 36])
+def test_a_target_stiffness_is_what_the_node_makes_of_the_message(arm, size):
+    message = SimpleNamespace(data=np.diag(coupled()) if size == 6 else coupled().ravel())
+    (answer,) = arm.talk(("stiffen", LARGEST, float(size), message.data))
+    np.testing.assert_allclose(numbers(answer).reshape(6, 6), stiffness_of(message, LARGEST), rtol=1e-15)
+    for changed, reason in (
+        (lambda K: K * math.nan, "not finite"), (lambda K: -K, "a negative spring pushes away"),
+        (lambda K: 1e3 * K, "of translations, more than largest_stiffness (5000)"),
+        (lambda K: np.where(np.arange(size) == size - 1, 600.0, K), "of rotations, more than largest_stiffness (500)"),
+        (lambda K: K[:5], "5 numbers: expected 6 (x, y, z, rx, ry, rz) or 36"),
+        *([(lambda K: K + np.eye(36)[1], "not symmetric")] if size == 36 else []),
+    ):  # fmt: skip
+        data = changed(message.data)
+        with pytest.raises(ValueError, match=re.escape(reason)):
+            stiffness_of(SimpleNamespace(data=data), LARGEST)
+        assert reason in " ".join(arm.talk(("stiffen", LARGEST, float(len(data)), data))[0])
+
+
+def test_eigenvalues_are_those_of_numpy(arm):
+    rng = np.random.default_rng(3)
+    given = [np.eye(6), np.diag(np.arange(6.0)), np.zeros((6, 6)), coupled()]
+    given += [10.0 ** rng.uniform(-6, 6) * (A + A.T) for A in rng.normal(size=(20, 6, 6))]
+    for A, answer in zip(given, arm.talk(*(("eigenvalues", A) for A in given))):
+        np.testing.assert_allclose(np.sort(numbers(answer)), np.linalg.eigvalsh(A), atol=1e-13 * np.abs(A).max())
 
 
 def test_a_point_goes_after_its_goal_as_the_library_s(arm):
@@ -260,6 +312,13 @@ def test_the_check_of_stiffness_is_the_library_s(arm, carrier):
             K, D = loop.feedback(gains.stiffness_of("impedance"), gains)
             expected.append(growth_rate(0.9 * loop.M, K, D, timing))
             lines.append(("growth", q, timing))
+    for timing in (Timing(1e-3, 1e-3), Timing(1e-3, 6e-3, 20.0)):  # of a stiffness that couples axes
+        q, gains = arm.model.random(rng), CartesianGains()
+        K, D = ToolLoop.of(own, own.tuning(gains=gains, compliance=compliance), q).feedback(reordered(coupled()), gains)
+        expected.append(growth_rate(0.9 * robot.mass_matrix(q), K, D, timing))
+        placed_tool = {"tool_position": TOOL[0], "tool_orientation": TOOL[1], "damping": [], "rotational_damping": []}
+        lines += configured(arm, stiffness_axes=carrier, stiffness_orientation=turn, **placed_tool)
+        lines += [("stiffen", LARGEST, 36.0, coupled()), ("growth", q, timing)]
     answers = [answer for line, answer in zip(lines, arm.talk(*lines)) if line[0] == "growth"]
     np.testing.assert_allclose([float(answer[0]) for answer in answers], expected, rtol=1e-7, atol=1e-4)
     assert min(expected) < 1.0 < max(expected)
@@ -280,7 +339,35 @@ def test_the_stiffest_that_the_library_calls_stable_is_stable_and_more_is_refuse
     assert check.lightest in refused
 
 
+def test_a_target_stiffness_is_checked_as_any_other(arm):
+    """At the same postures, with what couples axes: the share that would be stable is the library's."""
+    check = StiffnessCheck(CartesianController(rbd.Robot(arm.model), arm.frame))
+    timing, gains, much = Timing(1e-3, 6e-3, 30.0), CartesianGains(), 3.9 * coupled()
+    share = check.largest(reordered(much), gains, timing)
+    lines = configured(arm)
+    *_, fits, _, more = arm.talk(
+        *lines, ("stiffen", LARGEST, 36.0, 0.99 * share * much), ("unstable", timing),
+        ("stiffen", LARGEST, 36.0, much), ("unstable", timing),
+    )  # fmt: skip
+    assert share < 1.0 and fits == []
+    assert f"{share:f} times of it would be stable" in " ".join(more)
+
+
 # --- on the simulated robot ------------------------------------------------------------------------
+
+
+def test_a_tool_gives_way_by_the_stiffness_that_is_wanted(arm):
+    """Under 5 N along z: a third as far where it is three times as stiff, and back."""
+    lines = [*configured(arm, rates=1000.0), ("at", arm.start), ("press", [0.0] * 5 + [5.0] + [0.0] * 6), ("run", 4000)]
+    stiff = [("stiffen", LARGEST, 6.0, (500.0, 500.0, k, 30.0, 30.0, 30.0)) for k in (1500.0, 500.0)]
+    answers = arm.talk(*lines, stiff[0], ("run", 4000), stiff[1], ("run", 5), ("run", 4000))
+    target = rbd.Robot(arm.model).pose(arm.start, arm.frame)[2, 3]
+    ways = [numbers(answer)[-1] - target for answer in answers if len(answer) > 40]
+    print(f"{1e3 * np.array(ways)} mm")
+    assert ways[0] == pytest.approx(5.0 / 500.0, rel=0.02)
+    assert ways[1] == pytest.approx(5.0 / 1500.0, rel=0.02)
+    assert abs(ways[2] - ways[1]) < 0.1 * ways[1], "not at once"
+    assert ways[3] == pytest.approx(5.0 / 500.0, rel=0.02)
 
 
 def ran(answer, nv):

@@ -45,7 +45,7 @@ def test_the_package_is_whole_and_of_one_name(package):
     for path in re.findall(r"(?:src|test|include)/[\w/]+\.\w+", files["CMakeLists.txt"]):
         assert path in files, path
     generated = [f"{made}.hpp" for made in re.findall(r"generate_parameter_library\((\w+) ", files["CMakeLists.txt"])]
-    for path in re.findall(rf'#include "{name}/(\w+\.hp*)"', "".join(files.values())):
+    for path in re.findall(rf'#include "{name}/([\w/]+\.hp*)"', "".join(files.values())):
         assert f"include/{name}/{path}" in files or path in generated, path
     classes = {
         found.get("type"): library.get("path")
@@ -58,6 +58,31 @@ def test_the_package_is_whole_and_of_one_name(package):
     assert sorted(classes) == sorted(exported)
     assert set(classes.values()) == set(re.findall(r"add_library\((\w+) SHARED", files["CMakeLists.txt"]))
     compile(files["launch/simulated.launch.py"], "simulated.launch.py", "exec")
+
+
+#: rooms of headers, from low to high, and what each has of the others
+ROOMS = {
+    "common": (),
+    "tool": ("common",),
+    "feedforward": ("common",),
+    "cartesian": ("common", "tool"),
+    "hybrid": ("common", "tool"),
+    "simulation": ("common", "tool"),
+    "solver": (),
+}
+
+
+def test_headers_are_in_rooms_that_know_none_above_them(package):
+    name, headers = "my_arm_dynamics", package / "include/my_arm_dynamics"
+    assert {path.name for path in headers.iterdir()} == {f"{name}.h", f"{name}.hpp", *ROOMS}
+    for room, known in ROOMS.items():
+        files = sorted((headers / room).iterdir())
+        assert 0 < len(files) <= 24
+        for path in files:
+            text = path.read_text()
+            assert f"#ifndef {name.upper()}__{room.upper()}__{path.stem.upper()}_HPP_\n" in text, path
+            used = set(re.findall(rf'#include "{name}/(\w+)/', text))
+            assert used <= {room, *known}, path
 
 
 def test_parameters_are_those_that_the_controller_declares_with_gains_that_are_stable(package):

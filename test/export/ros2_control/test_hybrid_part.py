@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +18,9 @@ import rbd_dynamics as rbd
 from rbd_dynamics.control import HybridController, HybridGains, HybridLimits, HybridOutput, HybridTask, MultiplierSensor
 from rbd_dynamics.control.hybrid.approach import Approach
 from rbd_dynamics.control.hybrid.contact_sense import ContactSense
+from rbd_dynamics.control.hybrid.letting_go import LOST, HeldByFriction, LettingGo, answers
 from rbd_dynamics.control.hybrid.normal_speed import NormalSpeed
+from rbd_dynamics.control.hybrid.placement import Placement, PlacementPath
 from rbd_dynamics.control.hybrid.stability import Plant, contact_radius, motion_radius
 from rbd_dynamics.export import export_ros2_control
 from rbd_dynamics.spatial import exp_so3, quaternion_from_rotation
@@ -86,7 +90,10 @@ def numbers(words):
 
 @pytest.mark.parametrize("room", [1.0, 1e6], ids=["efforts are cut off", "integrals grow"])
 def test_a_step_of_the_law_is_the_library_s(arm, room):
-    """States at random where no posture magnifies rounding, at speeds up to the limits and beyond, with a load."""
+    """States at random where no posture magnifies rounding, at speeds up to the limits and beyond, with a load.
+
+    Half-way gains change: what integrals give stays.
+    """
     rng = np.random.default_rng(5)
     robot, nv = rbd.Robot(arm.model), arm.model.nv
     placed = {
@@ -109,6 +116,10 @@ def test_a_step_of_the_law_is_the_library_s(arm, room):
         q, v = arm.model.random(rng), rng.uniform(0.1, 1.2) * rng.uniform(-1, 1, nv) * speeds
         while np.linalg.svd(robot.constraint_rows(q, v, own.rows).A, compute_uv=False)[-1] < 0.05:
             q = arm.model.random(rng)
+        if k == 20:
+            own.tune(dataclasses.replace(gains, kp=700.0, kd=40.0, ki=2.0, task_ki=4.0, normal_damping=20.0))
+            softer = {"kp": [700.0], "kd": [40.0], "ki": 2.0, "task_ki": 4.0, "normal_damping": 20.0}
+            lines += [*wishes(**softer), ("tune",)]
         theta = 0.3 * rng.normal(size=5)
         rate, acceleration = 0.2 * rng.normal(size=(2, 5))
         force, approach, measured = 20.0 * rng.normal(), 0.02 * rng.normal(), 20.0 * rng.normal()
@@ -122,7 +133,8 @@ def test_a_step_of_the_law_is_the_library_s(arm, room):
         expected.append(HybridOutput(*(array.copy() for array in out)))
         lines.append(("law", q, v, theta, rate, acceleration, force, approach, read, posture, dt))
     worst = 0.0
-    for answer, out in zip(arm.talk(*lines)[before:], expected, strict=True):
+    answers = [answer for answer in arm.talk(*lines)[before:] if answer]
+    for answer, out in zip(answers, expected, strict=True):
         assert answer[0] == "0"
         found = numbers(answer[1:])
         for name, wanted in zip(HybridOutput._fields, out):
@@ -198,6 +210,53 @@ def test_the_bound_of_the_speed_along_the_normal_is_the_library_s(arm):
     assert shares.min() == 0.0 and shares.max() == 1.0
 
 
+@pytest.mark.parametrize("lag", [0.0, 1.0 / (2.0 * math.pi * 30.0)], ids=["no lag", "30 Hz"])
+def test_the_force_that_can_be_let_go_is_the_library_s(arm, lag):
+    """The arm's answer, and the search for the force, however few steps of it are made in a cycle."""
+    rng = np.random.default_rng(9)
+    robot, nv = rbd.Robot(arm.model), arm.model.nv
+    placed = {"tool_position": (0.02, -0.01, 0.1), "task_position": (0.3, 0.1, 0.2), "contact_offset": 0.01}
+    sets = HybridTask(arm.frame, **placed).sets(arm.model)
+    gains = HybridGains(kp=900.0, kd=55.0, ki=5.0, normal_damping=30.0, posture_kp=25.0, posture_kd=10.0, task_ki=8.0)
+    own, letting_go = HybridController(robot, *sets, gains=gains), LettingGo(nv)
+    letting_go.rates[:], letting_go.lag = 1000.0, lag
+    lines = configured(arm, rates=1.0, **placed, kp=[900.0], kd=[55.0], actuator_lag=lag)
+    before, expected = len(lines), []
+    for k in range(12):
+        q, held, most = arm.model.random(rng), 0.3 * rng.normal(size=nv), rng.uniform(5.0, 200.0)
+        while np.linalg.svd(robot.constraint_rows(q, np.zeros(nv), own.rows).A, compute_uv=False)[-1] < 0.05:
+            q = arm.model.random(rng)
+        (answer,) = answers(own, q, np.zeros(nv), np.array([0]))
+        aside = answer._replace(pushed=answer.row + held)
+        found = min(letting_go.largest(each, 0.05, most) for each in (answer, aside))
+        expected.append((answer, found, most))
+        lines.append(("answer", q, held, most, LOST * 0.05, float(1 + 20 * k)))
+    calls = []
+    for answer, (own_answer, force, _) in zip(arm.talk(*lines)[before:], expected, strict=True):
+        found = numbers(answer)
+        for wanted in (own_answer.row, own_answer.inverse, own_answer.damping, own_answer.stiffness):
+            part, found = found[: wanted.size], found[wanted.size :]
+            assert np.abs(part - wanted.reshape(-1)).max() <= 1e-12 * max(1.0, np.abs(wanted).max())
+        calls.append(found[0])
+        assert found[1] == pytest.approx(force, rel=1e-12)
+    assert calls[0] > 50 and calls[-1] < 20, "a step a cycle, and many"
+    bounded = [force < most for _, force, most in expected]
+    assert any(bounded) and not all(bounded)
+
+
+def test_the_force_that_friction_may_let_go_is_the_library_s(arm):
+    rng = np.random.default_rng(10)
+    robot, nv, own = rbd.Robot(arm.model), arm.model.nv, HeldByFriction()
+    speeds = np.array([joint.limits.velocity for joint in arm.model.joints])
+    lines, expected = configured(arm), []
+    before = len(lines)
+    for _ in range(20):
+        q, efforts, force, late = arm.model.random(rng), rng.normal(size=nv), rng.uniform(5, 50), rng.uniform(0, 0.02)
+        expected.append([own.largest(robot.mass_matrix(q), efforts, force, speeds, late)])
+        lines.append(("friction", q, efforts, force, late))
+    np.testing.assert_allclose(numbers(arm.talk(*lines)[before:]), expected, rtol=1e-12)
+
+
 def test_the_check_of_gains_is_the_library_s(arm):
     lines, expected = [], []
     for bandwidth, delay, late in ((0.0, 0.0, 0.0), (30.0, 1e-3, 5e-3), (60.0, 2.5e-3, 1e-3)):
@@ -225,6 +284,24 @@ def test_gains_that_are_not_stable_are_refused_by_their_names(arm):
     for reason, given in wrong.items():
         answer = " ".join(arm.talk(*configured(arm, **given), ("unstable", late, *timing))[-1])
         assert answer.startswith(reason) and bool(answer) == bool(reason), answer
+
+
+def test_the_way_of_a_task_frame_is_the_library_s(arm):
+    """The places on it, and how long it takes, by the limits of the wanted motion and the rate of the force."""
+    start = {"task_position": (0.3, 0.1, 0.2), "task_orientation": (0.1, 0.2, -0.3), "contact_offset": 0.01}
+    goal = {"task_position": (0.36, 0.05, 0.21), "task_orientation": (0.1, 0.5, 0.2), "contact_offset": 0.02}
+    own = [Placement.of(HybridTask(arm.frame, **each)) for each in (start, goal)]
+    for lever, force, velocity in ((0.0, 0.0, 0.5), (0.3, 50.0, 0.5), (0.3, 50.0, 0.05)):
+        ways = own[0].way(own[1], max(lever, 0.1))
+        speeds = min(0.25, velocity), min([0.5, velocity, *([20.0 / force] if force else [])])
+        seconds = max(PlacementPath.least_time(way, speed, min(speed / 0.2, 2.0)) for way, speed in zip(ways, speeds))
+        path, steps = PlacementPath(*own, seconds), [0.1 * seconds, 0.35 * seconds, 0.4 * seconds, 0.2 * seconds]
+        lines = [*configured(arm, **start, velocity_limits=[velocity]), *wishes(**goal)]
+        (*_, answer) = arm.talk(*lines, ("frame", lever, force, float(len(steps)), *steps))
+        for found, dt in zip(numbers(answer).reshape(-1, 13), steps):
+            at = path.after(dt)
+            np.testing.assert_allclose(found, [*at.task.rotation, *at.task.p, at.offset], atol=1e-12)
+        assert path.over
 
 
 # --- on a floor ------------------------------------------------------------------------------------
@@ -382,7 +459,73 @@ def test_it_moves_along_the_surface_while_it_presses(arm):
     np.testing.assert_allclose(moved, [0.03, 0.0], atol=3e-3)
 
 
-@pytest.mark.parametrize(("force", "speed", "way"), [(10.0, 0.05, 3e-3), (45.0, 0.15, 6e-3)])
+def let_go_by_the_library(arm, q, most, lag=0.0):
+    """N, that a robot at q can let go in time, with the default gains and rates."""
+    sets = HybridTask(arm.frame, tool_orientation=DOWN, task_orientation=(0.0, 0.0, turn_of(arm))).sets(arm.model)
+    gains = HybridGains(normal_damping=30.0, posture_kp=25.0, posture_kd=10.0)
+    letting_go = LettingGo(arm.model.nv)
+    letting_go.rates[:], letting_go.lag = 1000.0, lag
+    controller = HybridController(rbd.Robot(arm.model), *sets, gains=gains)
+    (found,) = letting_go.bounds(
+        controller, q, np.zeros(arm.model.nv), np.array([True]), 0.05, most, np.zeros(1), held=None
+    )
+    return found
+
+
+@pytest.mark.parametrize("lag", [0.0, 1.0 / (2.0 * math.pi * 30.0)], ids=["no lag", "30 Hz"])
+def test_it_presses_with_no_more_than_it_can_let_go_in_time(arm, lag):
+    """Of 200 N that are wanted; a force that is small is pressed as it is, and any where normal_speed is 0."""
+    wide = {"largest_force": 200.0, "force_rate": 100.0, "actuator_lag": lag}
+    lines = [*above_floor(arm, friction=0.0, **wide), ("press", 200.0), ("run", 4000), ("bound",), ("run", 500)]
+    answers = arm.talk(*lines, ("press", 5.0), ("run", 3000))
+    desired, bound = numbers(answers[-4])
+    held, small = (ran(answers[k], arm.model.nv) for k in (-3, -1))
+    print(f"{bound:.4g} N of {desired:.4g} are pressed: {held.floor[2]:.4g} N")
+    assert desired == 200.0
+    assert abs(bound - let_go_by_the_library(arm, held.q, 200.0, lag)) <= 2.0 * 200.0 / 2**7
+    assert (held.mode, held.reason) == (PRESS, NO)
+    assert abs(held.floor[2] - bound) < 0.5 and bound < 150.0
+    assert abs(small.floor[2] - 5.0) < 0.1
+    anyhow = [*above_floor(arm, friction=0.0, normal_speed=0.0, **wide), ("press", 150.0), ("run", 6000), ("run", 500)]
+    pressed = ran(arm.talk(*anyhow)[-1], arm.model.nv)
+    assert abs(pressed.floor[2] - 150.0) < 0.5
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.2])
+def test_where_its_contact_is_lost_a_tool_that_is_to_press_hard_goes_as_far_as_is_reckoned(arm, friction):
+    """Wanted are 200 N; pressed is what it can let go within 4 mm, which is what is measured where the floor goes."""
+    place = arm.place
+    gone = ("floor", place[2, 3] - 0.5, *FLOOR)
+    lines = [*above_floor(arm, friction=friction, largest_force=200.0, force_rate=100.0), ("press", 200.0)]
+    pressed, lost = (ran(a, arm.model.nv) for a in arm.talk(*lines, ("run", 5000), gone, ("run", 3000)) if len(a) > 20)
+    way = pressed.distance - lost.deepest
+    print(f"{pressed.floor[2]:.4g} N, then {1e3 * lost.fastest:.3g} mm/s, {1e3 * way:.3g} mm")
+    assert pressed.mode == PRESS and pressed.floor[2] > 15.0
+    assert (lost.mode, lost.reason) == (HOLD, CONTACT_LOST)
+    assert way < 5e-3
+    assert np.abs(lost.v).max() < 1e-3
+
+
+def test_what_friction_holds_is_pressed_less_hard_and_goes_no_farther_where_it_lets_go(arm):
+    """A tool that slides to four sides, with a friction of 0.6, is to press with 200 N; meanwhile the floor goes."""
+    gone = ("floor", arm.place[2, 3] - 0.5, *FLOOR)
+    bounds, ways, speeds = [], [], np.array([joint.limits.velocity for joint in arm.model.joints])
+    lines = [*above_floor(arm, friction=0.6, largest_force=200.0, force_rate=100.0), ("press", 200.0), ("run", 4000)]
+    for x, y in ((0.04, 0.0), (-0.04, 0.0), (0.0, 0.04), (0.0, -0.04)):
+        slide = [("drive", (0, 0, 0, x, y, 0.0), 3.0), ("run", 1500), ("bound",), gone]
+        answers = arm.talk(*lines, *slide, *[("run", 10)] * 100, ("run", 2000))
+        _, pressed, *on_the_way, lost = (ran(each, arm.model.nv) for each in answers if len(each) > 20)
+        bounds.append(numbers(next(each for each in answers[-110:] if len(each) == 2))[1])
+        ways.append(pressed.distance - min(each.deepest for each in on_the_way))
+        fastest = max(np.abs(each.v / speeds).max() for each in on_the_way)
+        print(f"{bounds[-1]:.3g} N, then {1e3 * ways[-1]:.3g} mm, {fastest:.2f} of a velocity limit")
+        assert fastest < 1.0
+        assert (lost.mode, lost.reason) == (HOLD, CONTACT_LOST)
+    assert min(bounds) < 0.9 * let_go_by_the_library(arm, arm.start, 200.0)
+    assert max(ways) < 5e-3
+
+
+@pytest.mark.parametrize(("force", "speed", "way"), [(10.0, 0.05, 3e-3), (45.0, 0.15, 5e-3)])
 def test_a_contact_that_is_lost_throws_nothing_and_is_held(arm, force, speed, way):
     place = arm.place
     gone = ("floor", place[2, 3] - 0.5, *FLOOR)
@@ -494,6 +637,66 @@ def test_no_joint_is_faster_than_its_limit_and_what_is_out_of_reach_is_given_up(
     print(f"{1e3 * off:.3g} mm left; pressed with {last.floor[2]:.3g} N")
     assert off < 1e-3 or last.stopped in (AT_LIMIT, NEARLY_SINGULAR), "it is there, or it is said why not"
     assert np.abs(last.v).max() < 1e-2
+
+
+# --- what changes while it runs ---------------------------------------------------------------------
+
+
+def test_gains_and_limits_change_while_it_presses_without_a_jump(arm):
+    """The integrals hold against errors of the model. What allows less than is wanted now is refused."""
+    place = arm.place
+    goal = place.copy()
+    goal[:2, 3] += [-0.03, 0.04]
+    load = ("unknown_load", arm.frame, 0.3, np.zeros(3), np.zeros(6))
+    lines = [*above_floor(arm, friction=0.0), load, ("run", 1000), ("press", 10.0)]
+    lines += [("run", 4000), goto(goal), ("run", 4000), ("run", 1)]
+    softer = [*wishes(kp=[600.0], kd=[50.0], task_ki=6.0, ki=3.0, normal_damping=25.0), ("change",)]
+    answers = arm.talk(
+        *lines, *softer, ("run", 2000), *wishes(largest_force=9.0), ("change",),
+        *wishes(largest_force=50.0, reach=0.01), ("change",), *wishes(reach=0.5, force_rate=-1.0), ("change",),
+        *wishes(force_rate=5.0), ("change",), ("press", 20.0), ("run", 1000),
+    )  # fmt: skip
+    *_, before, settled, faster = (ran(answer, arm.model.nv) for answer in answers if len(answer) > 20)
+    print(f"{before.floor[2]:.5g} N, then {settled.hardest:.5g} N at most, and {settled.floor[2]:.5g} N")
+    assert settled.hardest < 10.3
+    assert (settled.mode, settled.reason) == (PRESS, NO) and abs(settled.floor[2] - 10.0) < 0.3
+    told = [" ".join(answer) for answer in answers if 5 < len(answer) < 20]
+    assert told == [
+        "10 N are wanted now, more than largest_force (9)",
+        told[1],
+        "force_rate is a finite number above 0",
+    ]
+    assert re.fullmatch(r"the tool is wanted -?0\.0\d+ from the task frame now, more than reach \(0\.01\)", told[1])
+    assert abs(faster.force - 15.0) < 0.1, "5 N/s"
+
+
+def test_the_task_frame_moves_while_it_presses_and_takes_the_tool_along(arm):
+    """By 5 cm and a turn about the normal; beyond reach, and where the surface would be elsewhere, it stays."""
+    turn, point = turn_of(arm), arm.place[:3, 3] - [0.0, 0.0, 0.004]
+    moved = point + [-0.03, 0.04, 0.01]
+    lines = [*above_floor(arm), ("press", 10.0), ("run", 4000), ("run", 1)]
+    there = [*wishes(task_position=moved, task_orientation=(0.0, 0.0, turn + 0.4)), ("change",)]
+    beyond = [
+        *wishes(task_position=point + [0.6, 0.0, 0.0]), ("change",), *wishes(task_position=point + [0.0, 0.0, 0.05]),
+        ("change",), *wishes(task_position=moved, task_orientation=(1.0, 0.0, turn)), ("change",), ("place",),
+    ]  # fmt: skip
+    answers = arm.talk(*lines, *there, *[("run", 10)] * 400, *beyond)
+    _, start, *on_the_way = (ran(each, arm.model.nv) for each in answers if len(each) > 20)
+    robot, end = rbd.Robot(arm.model), on_the_way[-1]
+    assert (end.mode, end.reason) == (PRESS, NO)
+    forces = [each.floor[2] for each in on_the_way]
+    off = robot.pose(end.q, arm.frame)[:2, 3] - robot.pose(start.q, arm.frame)[:2, 3]
+    print(f"pressed with {min(forces):.4g} to {max(forces):.4g} N; moved by {1e3 * off} mm")
+    np.testing.assert_allclose(end.theta, start.theta, atol=3e-3)
+    assert max(np.abs(each.theta - start.theta).max() for each in on_the_way) < 0.02
+    assert abs(forces[-1] - 10.0) < 0.3 and max(forces) < 13.0
+    turned = robot.pose(start.q, arm.frame)[:3, :3].T @ robot.pose(end.q, arm.frame)[:3, :3]
+    assert abs(math.acos((np.trace(turned) - 1.0) / 2.0) - 0.4) < 5e-3
+    told = [" ".join(answer) for answer in answers[-12:] if answer and answer[0] == "the"]
+    assert re.match(r"the task frame would go 0\.\d+ m while it presses, more than reach \(0\.5\)", told[0])
+    assert re.match(r"the surface would be off by -0\.05\d* m where it is pressed, more than press_tolerance", told[1])
+    assert re.match(r"the task frame would turn by 1\.\d+ rad while it presses, more than 0\.5", told[2])
+    np.testing.assert_allclose(numbers(answers[-1])[9:12], moved, atol=1e-12)
 
 
 # --- what is refused, and how it runs --------------------------------------------------------------

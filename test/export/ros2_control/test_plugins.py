@@ -8,6 +8,7 @@ package.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -68,9 +69,15 @@ def declared_parameters(path: Path) -> str:
             texts = [f'"{value}"' if isinstance(value, str) else repr(value).lower() for value in values]
             yield f"{TYPES[row['type']]} {member}{{{', '.join(texts)}}};"
 
+    def settable(rows):
+        for member, row in rows.items():
+            if row.get("type") in ("double", "double_array"):
+                yield f'if (name == "{member}") given().{member} = parameter.as_{row["type"]}();'
+
     return f"""
     #pragma once
     #include <string>
+    #include "rclcpp/parameter.hpp"
     #include <vector>
     namespace {name} {{
     struct Params {{ {" ".join(members(rows))} }};
@@ -78,6 +85,10 @@ def declared_parameters(path: Path) -> str:
       template <class Node> explicit ParamListener(Node) {{}}
       static Params & given() {{ static Params params; return params; }}
       Params get_params() const {{ return given(); }}
+      static void set([[maybe_unused]] const rclcpp::Parameter & parameter) {{
+        [[maybe_unused]] const std::string & name = parameter.get_name();
+        {chr(10).join(settable(rows))}
+      }}
     }};
     }}
     """
@@ -158,6 +169,7 @@ def test_the_cartesian_controller_commands_what_its_law_says(package, release):
     held = law.step(q, np.zeros(3), law.chart(q), posture=q).tau  # with what keeps joints from their limits
     np.testing.assert_allclose(numbers(f"first {told.pop('first')}"), held, rtol=1e-12, atol=1e-12)
     assert "would be stable. Joint" in told.pop("unstable")
+    assert re.match("target stiffness refused: it is unstable at 1000.* would be stable. Joint", told.pop("shaky"))
     counted = numbers(f"found {told.pop('found')}")
     assert counted[0] == 0.0 < counted[1], "allocations or locks in a cycle"
     assert told == {
@@ -166,6 +178,8 @@ def test_the_cartesian_controller_commands_what_its_law_says(package, release):
         "drives": "moving with a twist",
         "out of reach": "the tool does not reach its target: joint slide is at its limit; it is held where it is",
         "chained": "on its way to a pose",
+        "no stiffness": "target stiffness refused: it has 3 numbers: expected 6 (x, y, z, rx, ry, rz) or 36",
+        "too stiff": "target stiffness refused: 501 of rotations, more than largest_stiffness (500)",
         "no pose": "the reference is refused: it is no pose, or outside the workspace",
         "pushed": "the robot was moved while it was held: it is held where it is now",
         "deactivated": "not active",
@@ -179,11 +193,14 @@ def test_the_controller_that_presses_commands_what_its_law_says(tmp_path, releas
     task = [*place[:2, 3], place[2, 3] - 0.004, np.arctan2(place[1, 0], place[0, 0])]
     lines = output_of_plugin(
         package, "hybrid_force_controller", "hybrid_controller_main.cpp", f"-DDECLARED_RELEASE={release}",
-        beside=("effort_controller",), arguments=[repr(float(value)) for value in (*q, *task)],
+        beside=("effort_controller", "hybrid_force_settings"), arguments=[repr(float(value)) for value in (*q, *task)],
     )  # fmt: skip
     forces = [float(line.split()[1]) for line in lines if line.startswith("force: ")]
     told = dict(line.split(": ", 1) for line in lines if not line.startswith("force: "))
-    np.testing.assert_allclose(forces, [10.0, 5.0], atol=0.1)
+    bounded = told.pop("bounded")
+    assert re.fullmatch(r"50 N are wanted, but [\d.]+ pressed: of more the tool could not let go in time .*", bounded)
+    np.testing.assert_allclose(forces, [10.0, 5.0, float(bounded.split()[5])], atol=0.1)
+    assert forces[-1] < 45.0
     held = rbd.Robot(model).gravity(q)
     np.testing.assert_allclose(numbers(f"first {told.pop('first')}"), held, rtol=1e-12, atol=1e-12)
     way, pressed = numbers(f"moved {told.pop('moved')}")
@@ -191,6 +208,10 @@ def test_the_controller_that_presses_commands_what_its_law_says(tmp_path, releas
     assert float(told.pop("largest")) < 15.0
     counted = numbers(f"found {told.pop('found')}")
     assert counted[0] == 0.0 < counted[1], "allocations or locks in a cycle"
+    moved = (
+        r"task_position = \[.*\]: the surface would be off by -0\.10\d* m where it is pressed, more than .*\(0\.03\)"
+    )
+    assert re.fullmatch(moved, told["elsewhere"])
     assert told.pop("unstable").startswith("normal_damping is unstable with states 0.001")
     assert told == {
         "force_rate": "force_rate is a finite number above 0",
@@ -203,6 +224,13 @@ def test_the_controller_that_presses_commands_what_its_law_says(tmp_path, releas
         "presses": "pressing",
         "frame": "target twist refused: it is in frame somewhere, neither the root's nor the task's",
         "beyond": "what was wanted is refused: it is beyond largest_force or reach, or the tool does not press",
+        "fixed": "effort_limits is taken when the controller is configured: clean it up first",
+        "rate": "force_rate = -1: force_rate is a finite number above 0",
+        "no number": "force_rate = : force_rate is a number",
+        "shaky": "ki = 35: ki is not below normal_damping: unstable on a contact that gives and has little damping",
+        "wanted": "largest_force = 9: 10 N are wanted now, more than largest_force (9)",
+        "elsewhere": told["elsewhere"],
+        "changed": "pressing",
         "broken": "holding: the wrench is not finite",
         "again": "pressing",
         "silent": "holding: the wrench has not changed for 0.05 s: the sensor is silent",

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "robot_package/cartesian_impedance_law.hpp"
-#include "robot_package/feedforward_law.hpp"
-#include "robot_package/hybrid_force_law.hpp"
-#include "robot_package/hybrid_stability.hpp"
-#include "robot_package/simulated_robot.hpp"
-#include "robot_package/stability.hpp"
+#include "robot_package/cartesian/cartesian_impedance_law.hpp"
+#include "robot_package/common/stability.hpp"
+#include "robot_package/feedforward/feedforward_law.hpp"
+#include "robot_package/hybrid/hybrid_force_law.hpp"
+#include "robot_package/hybrid/hybrid_stability.hpp"
+#include "robot_package/simulation/simulated_robot.hpp"
 
 using robot_package::nv;
 

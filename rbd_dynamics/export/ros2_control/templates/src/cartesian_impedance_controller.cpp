@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "robot_package/cartesian_impedance_controller.hpp"
+#include "robot_package/cartesian/cartesian_impedance_controller.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "pluginlib/class_list_macros.hpp"
 #include "rclcpp/qos.hpp"
-#include "robot_package/cartesian_stability.hpp"
+#include "robot_package/cartesian/cartesian_stability.hpp"
+#include "robot_package/cartesian/target_stiffness.hpp"
 
 namespace robot_package
 {
@@ -54,6 +55,8 @@ std::string CartesianImpedanceController::configure()
   if (!wrong.empty()) return wrong;
   weigh(p.terms, settings_.weights);
   law_.configure(settings_);
+  std::array<double, 36> old_stiffness{};
+  (void)stiffnesses_.take(old_stiffness);
   return "";
 }
 
@@ -86,6 +89,8 @@ void CartesianImpedanceController::subscribe()
     "~/target_twist", qos, [this](const TwistStamped::SharedPtr message) { receive(*message); });
   pressings_ = node->create_subscription<WrenchStamped>(
     "~/target_wrench", qos, [this](const WrenchStamped::SharedPtr message) { receive(*message); });
+  stiffenings_ = node->create_subscription<Float64MultiArray>(
+    "~/target_stiffness", qos, [this](const Float64MultiArray::SharedPtr message) { receive(*message); });
 }
 
 void CartesianImpedanceController::unsubscribe()
@@ -93,6 +98,7 @@ void CartesianImpedanceController::unsubscribe()
   poses_.reset();
   twists_.reset();
   pressings_.reset();
+  stiffenings_.reset();
 }
 
 bool CartesianImpedanceController::start()
@@ -101,6 +107,7 @@ bool CartesianImpedanceController::start()
   Wrench old_wrench{};
   (void)wishes_.take(old_wish);
   (void)wrenches_.take(old_wrench);
+  if (std::array<double, 36> stiffness; stiffnesses_.take(stiffness)) law_.want_stiffness(stiffness);
   return law_.start(q_);
 }
 
@@ -147,6 +154,7 @@ return_type CartesianImpedanceController::update_reference_from_subscribers(
 bool CartesianImpedanceController::compute(double period)
 {
   if (Wrench wrench; wrenches_.take(wrench)) law_.press(wrench);
+  if (std::array<double, 36> stiffness; stiffnesses_.take(stiffness)) law_.want_stiffness(stiffness);
   return law_.step(q_, v_, period) == Status::ok;
 }
 
@@ -189,6 +197,17 @@ void CartesianImpedanceController::receive(const WrenchStamped & message)
   }
 }
 
+void CartesianImpedanceController::receive(const Float64MultiArray & message)
+{
+  CartesianSettings changed = settings_;
+  std::string wrong = stiffness_of(
+    message.data, {parameters_.largest_stiffness[0], parameters_.largest_stiffness[1]}, changed.stiffness);
+  if (wrong.empty()) wrong = instability_of(changed, inertia(), timing_, "it is");
+  if (!wrong.empty()) return refuse("target stiffness refused: " + wrong);
+  settings_ = changed;
+  stiffnesses_.put(settings_.stiffness);
+}
+
 void CartesianImpedanceController::describe(Condition & condition) const
 {
   const auto & out = law_.output();
@@ -202,7 +221,8 @@ void CartesianImpedanceController::describe(Condition & condition) const
 EffortController::Told CartesianImpedanceController::tell_of(const Condition & condition) const
 {
   Told told;
-  const auto [pace, manipulability, braking, error] = condition.numbers;
+  const auto & numbers = condition.numbers;
+  const double pace = numbers[0], manipulability = numbers[1], braking = numbers[2], error = numbers[3];
   const auto stopped = condition.state % 10;
   told.warns = stopped != 0 || braking > 0.0;
   if (stopped == 9) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "robot_package/dynamics_system.hpp"
+#include "robot_package/simulation/dynamics_system.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "robot_package/effort_controller.hpp"
+#include "robot_package/common/effort_controller.hpp"
 
 #include <algorithm>
 #include <chrono>

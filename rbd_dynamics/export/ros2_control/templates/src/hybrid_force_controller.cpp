@@ -1,85 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "robot_package/hybrid_force_controller.hpp"
+#include "robot_package/hybrid/hybrid_force_controller.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "pluginlib/class_list_macros.hpp"
 #include "rclcpp/qos.hpp"
-#include "robot_package/hybrid_stability.hpp"
+#include "robot_package/common/digits.hpp"
+#include "robot_package/hybrid/hybrid_stability.hpp"
 
 namespace robot_package
 {
 
 using controller_interface::return_type;
-
-// Of a number in a sentence.
-static std::string digits(double value)
-{
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4g", value);
-  return text;
-}
-
-std::string HybridForceController::configure()
-{
-  take_parameters();
-  const auto & p = parameters_;
-  HybridWishes wishes;
-  wishes.tool_position = p.tool_position;
-  wishes.tool_orientation = p.tool_orientation;
-  wishes.task_position = p.task_position;
-  wishes.task_orientation = p.task_orientation;
-  wishes.contact_offset = p.contact_offset;
-  wishes.wrench_of_robot = p.wrench_of_robot;
-  wishes.gravity_compensated = p.gravity_compensated;
-  wishes.kp = p.kp;
-  wishes.kd = p.kd;
-  wishes.task_ki = p.task_ki;
-  wishes.task_integral_limit = p.task_integral_limit;
-  wishes.ki = p.ki;
-  wishes.integral_limit = p.integral_limit;
-  wishes.normal_damping = p.normal_damping;
-  wishes.posture_kp = p.posture_kp;
-  wishes.posture_kd = p.posture_kd;
-  wishes.joint_velocity_limits = p.joint_velocity_limits;
-  wishes.velocity_limits = p.velocity_limits;
-  wishes.acceleration_limits = p.acceleration_limits;
-  wishes.path_tolerance = p.path_tolerance;
-  wishes.follow_rate = p.follow_rate;
-  PressingLimits & limits = wishes.limits;
-  limits.sensor_timeout = p.sensor_timeout;
-  limits.state_timeout = p.state_timeout;
-  limits.contact_force = p.contact_force;
-  limits.contact_debounce = p.contact_debounce;
-  limits.contact_timeout = p.contact_timeout;
-  limits.largest_force = p.largest_force;
-  limits.largest_side_force = p.largest_side_force;
-  limits.largest_moment = p.largest_moment;
-  limits.largest_power = p.largest_power;
-  limits.normal_speed = p.normal_speed;
-  limits.constraint_tolerance = p.constraint_tolerance;
-  limits.press_tolerance = p.press_tolerance;
-  limits.reach = p.reach;
-  limits.force_rate = p.force_rate;
-  limits.approach_speed = p.approach_speed;
-  limits.approach_force = p.approach_force;
-  limits.approach_distance = p.approach_distance;
-  limits.approach_timeout = p.approach_timeout;
-  limits.hold_stiffness = p.hold_stiffness;
-  limits.hold_damping = p.hold_damping;
-  limits.hold_tolerance = p.hold_tolerance;
-  std::string wrong = p.sensor_name.empty() ? "sensor_name is empty" : bound(settings_);
-  wishes.reaction_time =
-    reaction_time_of(p.reaction_time, lateness(timing_), settings_.effort_limits, settings_.effort_rates);
-  if (wrong.empty()) wrong = sensor_at(p.sensor_frame, settings_.place.sensor);
-  if (wrong.empty()) wrong = settings_of(wishes, settings_);
-  if (!wrong.empty()) return wrong;
-  sensor_ = std::make_unique<semantic_components::ForceTorqueSensor>(p.sensor_name);
-  law_.configure(settings_);
-  return "";
-}
 
 // Gains are accelerations: they are the same whatever is carried.
 std::string HybridForceController::problem_with(const Inertia &) const
@@ -105,10 +38,12 @@ void HybridForceController::subscribe()
     "~/target_pose", qos, [this](const PoseStamped::SharedPtr message) { receive(*message); });
   twists_ = node->create_subscription<TwistStamped>(
     "~/target_twist", qos, [this](const TwistStamped::SharedPtr message) { receive(*message); });
+  watch_parameters(true);
 }
 
 void HybridForceController::unsubscribe()
 {
+  watch_parameters(false);
   pressings_.reset();
   poses_.reset();
   twists_.reset();
@@ -127,6 +62,7 @@ bool HybridForceController::connect_sensor()
 void HybridForceController::release_sensor()
 {
   if (sensor_) sensor_->release_interfaces();
+  standings_.put({});  // it does nothing any more
 }
 
 bool HybridForceController::start()
@@ -136,6 +72,7 @@ bool HybridForceController::start()
   (void)forces_.take(old_force);
   (void)wishes_.take(old_wish);
   refuses_ = false;
+  take_changes();
   law_.start(q_);
   return true;
 }
@@ -152,7 +89,7 @@ void HybridForceController::follow(const std::vector<double> & references)
   const double force = references[0];
   refuses_ = std::isfinite(force) && !law_.press(force);
   const Six rates{references[4], references[5], references[6], references[1], references[2], references[3]};
-  if (is_finite(rates) && law_.mode() != HybridForceLaw::Mode::hold) (void)law_.drive(rates, 1.5 * timing_.period);
+  if (is_finite(rates) && law_.mode() != HybridForceLaw::Mode::hold) (void)law_.drive(rates, 1.5 * law_.period());
 }
 
 return_type HybridForceController::update_reference_from_subscribers(const rclcpp::Time &, const rclcpp::Duration &)
@@ -160,20 +97,23 @@ return_type HybridForceController::update_reference_from_subscribers(const rclcp
   if (double force = 0.0; forces_.take(force)) refuses_ = !law_.press(force);
   if (ToolWish wish; wishes_.take(wish)) {
     if (!wish.is_pose && !wish.own) {
-      const Rotation into = transposed(settings_.place.task.R());
+      const Rotation into = transposed(law_.place().task.R());
       const Three w = turned(into, {wish.twist[0], wish.twist[1], wish.twist[2]});
       const Three v = turned(into, {wish.twist[3], wish.twist[4], wish.twist[5]});
       wish.twist = {w[0], w[1], w[2], v[0], v[1], v[2]};
     }
-    refuses_ = wish.is_pose ? !law_.go_to(wish.pose) : !law_.drive(wish.twist, parameters_.twist_timeout);
+    refuses_ = wish.is_pose ? !law_.go_to(wish.pose) : !law_.drive(wish.twist, law_.twist_timeout());
   }
   return return_type::OK;
 }
 
 bool HybridForceController::compute(double period)
 {
+  take_changes();
   const auto f = sensor_->get_forces(), m = sensor_->get_torques();
-  return law_.step(q_, v_, {m[0], m[1], m[2], f[0], f[1], f[2]}, period) == Status::ok;
+  const bool is_well = law_.step(q_, v_, {m[0], m[1], m[2], f[0], f[1], f[2]}, period) == Status::ok;
+  standings_.put(law_.standing(q_));
+  return is_well;
 }
 
 void HybridForceController::receive(const Float64 & message)
@@ -209,7 +149,7 @@ void HybridForceController::describe(Condition & condition) const
   condition.state = 1000 * static_cast<int>(law_.reason()) + 100 * static_cast<int>(law_.mode()) +
                     10 * static_cast<int>(law_.stopped()) + (refuses_ ? 1 : 0);
   condition.joint = static_cast<int>(law_.stopped_by());
-  condition.numbers = {law_.felt(), law_.force(), law_.distance(), law_.figure()};
+  condition.numbers = {law_.felt(), law_.force(), law_.distance(), law_.figure(), law_.desired(), law_.bound()};
 }
 
 std::string HybridForceController::reason_of(Halt halt, double figure) const
@@ -256,6 +196,7 @@ std::string HybridForceController::reason_of(Halt halt, double figure) const
     case Halt::moved_while_held:
       return std::string("the robot was moved while it was held, by joint ") +
              robot_package_joint_names[static_cast<std::size_t>(figure)] + ": it is held where it is now";
+    case Halt::left_behind: return "the tool did not follow the task frame, which has waited for " + digits(figure) + " s";
     case Halt::no:
     case Halt::by_request: break;
   }
@@ -265,13 +206,14 @@ std::string HybridForceController::reason_of(Halt halt, double figure) const
 EffortController::Told HybridForceController::tell_of(const Condition & condition) const
 {
   Told told;
-  const auto [felt, force, distance, figure] = condition.numbers;
+  const auto [felt, force, distance, figure, desired, bound] = condition.numbers;
   const auto halt = static_cast<Halt>(condition.state / 1000);
   const int mode = condition.state / 100 % 10;
   const auto stopped = static_cast<HybridForceLaw::Stopped>(condition.state / 10 % 10);
   const std::string reason = mode == 0 ? reason_of(halt, figure) : "";
   const bool has_stopped = mode != 0 && stopped != HybridForceLaw::Stopped::no;
-  told.warns = !reason.empty() || has_stopped || condition.state % 10 != 0;
+  const bool is_bounded = mode == static_cast<int>(HybridForceLaw::Mode::press) && desired > bound;
+  told.warns = !reason.empty() || has_stopped || is_bounded || condition.state % 10 != 0;
   if (!reason.empty()) {
     told.message = "holding: " + reason;
   } else if (condition.state % 10 != 0) {
@@ -284,6 +226,10 @@ EffortController::Told HybridForceController::tell_of(const Condition & conditio
   } else if (has_stopped) {
     told.message = stopped == HybridForceLaw::Stopped::off_path ? "the tool was farther from its target than path_tolerance"
                                                                 : "the tool does not follow its target";
+  } else if (is_bounded) {
+    told.message = digits(desired) + " N are wanted, but " + digits(bound) +
+                   " pressed: of more the tool could not let go in time where contact or friction is lost "
+                   "(actuator_bandwidth, effort_rates, rotors, normal_speed)";
   } else {
     const char * const modes[] = {"holding", "on its way to the surface", "pressing"};
     told.message = modes[mode];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "robot_package/inverse_dynamics_solver.hpp"
+#include "robot_package/solver/inverse_dynamics_solver.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a controller uses of its node: parameters apart, a topic, a service, a publisher and a timer.
+// What a controller uses of its node: a topic, a service, a publisher, a timer, and who is asked and told of parameters.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "rcl_interfaces/msg/set_parameters_result.hpp"
+#include "rclcpp/parameter.hpp"
 
 namespace rclcpp
 {
@@ -118,11 +123,61 @@ public:
     return timer;
   }
 
+  template <class Callback>
+  struct CallbackHandle
+  {
+    using SharedPtr = std::shared_ptr<CallbackHandle>;
+    Callback callback;
+  };
+  using Parameters = std::vector<rclcpp::Parameter>;
+  using OnSetParametersCallbackHandle =
+    CallbackHandle<std::function<rcl_interfaces::msg::SetParametersResult(const Parameters &)>>;
+  using PostSetParametersCallbackHandle = CallbackHandle<std::function<void(const Parameters &)>>;
+
+  template <class Callback>
+  OnSetParametersCallbackHandle::SharedPtr add_on_set_parameters_callback(Callback && callback)
+  {
+    auto made = std::make_shared<OnSetParametersCallbackHandle>();
+    made->callback = callback;
+    judges_.push_back(made);
+    return made;
+  }
+
+  template <class Callback>
+  PostSetParametersCallbackHandle::SharedPtr add_post_set_parameters_callback(Callback && callback)
+  {
+    auto made = std::make_shared<PostSetParametersCallbackHandle>();
+    made->callback = callback;
+    told_.push_back(made);
+    return made;
+  }
+
+  // As rclcpp does it: all are asked, last those that were there first; where none refuses, `set` is called (it stands
+  // for the listener, which declared the parameters), and then they are told.
+  template <class Set>
+  rcl_interfaces::msg::SetParametersResult set_parameters_atomically(const Parameters & given, Set && set)
+  {
+    for (auto each = judges_.rbegin(); each != judges_.rend(); ++each) {
+      if (const auto judge = each->lock()) {
+        if (const auto result = judge->callback(given); !result.successful) return result;
+      }
+    }
+    for (const auto & each : given) set(each);
+    for (const auto & each : told_) {
+      if (const auto handle = each.lock()) handle->callback(given);
+    }
+    return {true, ""};
+  }
+
   std::string name = "controller";
   std::map<std::string, std::shared_ptr<void>> subscriptions;  // by their topics
   // the last of each
   std::shared_ptr<void> service, publisher;
   rclcpp::TimerBase::SharedPtr timer;
+
+private:
+  std::vector<std::weak_ptr<OnSetParametersCallbackHandle>> judges_;
+  std::vector<std::weak_ptr<PostSetParametersCallbackHandle>> told_;
 };
 
 namespace node_interfaces
