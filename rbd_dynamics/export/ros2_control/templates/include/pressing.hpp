@@ -11,6 +11,7 @@
 #include "robot_package/hybrid_law.hpp"
 #include "robot_package/normal_push.hpp"
 #include "robot_package/pressing_checks.hpp"
+#include "robot_package/pushed_aside.hpp"
 #include "robot_package/surface_motion.hpp"
 
 namespace robot_package
@@ -98,7 +99,12 @@ public:
     }
     motion.pass(q, rows, dt, settings());
     push.pass(dt);
-    HybridInputs in{motion.theta(), motion.rate(), motion.acceleration(), 0.0, 0.0, felt, posture_};
+    HybridInputs in{motion.theta(), motion.rate(), motion.acceleration(), 0.0, 0.0, felt, {}, posture_};
+    if (approaches_first()) {  // there it is an error of the model
+      pushed_aside_.forget();
+    } else {
+      in.beside = pushed_aside_.update(wrench.felt().efforts, dt, wrench.is_touching());
+    }
     if (is_approaching_) {
       push.to_approach(approach_, drift, is_again_, in);
     } else {
@@ -237,6 +243,7 @@ private:
   Approach approach_;
   ContactWatch watch_;
   GivingWay giving_;
+  PushedAside pushed_aside_;
   Vector posture_{};
   double offset_ = 0.0;         // N, that the sensor reads without contact
   double pressed_ = INFINITY;   // s since the first contact
