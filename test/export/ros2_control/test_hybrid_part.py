@@ -112,7 +112,8 @@ def test_a_step_of_the_law_is_the_library_s(arm, room):
         theta = 0.3 * rng.normal(size=5)
         rate, acceleration = 0.2 * rng.normal(size=(2, 5))
         force, approach, measured = 20.0 * rng.normal(), 0.02 * rng.normal(), 20.0 * rng.normal()
-        beside, posture, dt = 2.0 * rng.normal(size=nv), arm.model.random(rng), rng.uniform(5e-4, 2e-3)
+        beside = robot.jacobian(q, arm.frame)[3:].T @ (5.0 * rng.normal(size=3))
+        posture, dt = arm.model.random(rng), rng.uniform(5e-4, 2e-3)
         read = math.nan if k % 4 == 0 else measured
         out = own.step(
             q, v, theta, rate=rate, acceleration=acceleration, force=np.array([force]),
