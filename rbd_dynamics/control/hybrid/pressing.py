@@ -26,9 +26,8 @@ from rbd_dynamics.control.hybrid.hold import FreeMotion, inertia_of
 from rbd_dynamics.control.hybrid.law import HybridOutput
 from rbd_dynamics.control.hybrid.letting_go import HeldByFriction, LettingGo
 from rbd_dynamics.control.hybrid.limits import HybridLimits
-from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
+from rbd_dynamics.control.hybrid.multiplier_sensor import Beside, PushedAside
 from rbd_dynamics.control.hybrid.push import Push
-from rbd_dynamics.control.hybrid.pushed_aside import PushedAside
 from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift, pressed_by_joints
 from rbd_dynamics.control.safety.softening import Softening
 

@@ -10,7 +10,7 @@ from helpers.models.robots import robot_file
 import rbd_dynamics as rbd
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.gains import HybridGains
-from rbd_dynamics.control.hybrid.pushed_aside import SMOOTHING, PushedAside
+from rbd_dynamics.control.hybrid.multiplier_sensor import SMOOTHING, PushedAside
 from rbd_dynamics.control.hybrid.task import HybridTask, turns
 
 TOOL = "panda_hand_tcp"
