@@ -54,6 +54,18 @@ class ControlledRows(NamedTuple):
         """W^T v of v = J rates: zero along the constraints and the freedoms left over."""
         return self.all.combine(self.all.solve_transposed([*[0.0] * self.m, *rates]))
 
+    def pushed(self, efforts: Vector) -> list[Scalar]:
+        """Accelerations of all rows by efforts (nv) on an arm at rest, which nothing constrains."""
+        return self._accelerations(self.W.solve(efforts))
+
+    def pushed_along(self, efforts: Vector) -> list[Scalar]:
+        """The same where the constraints hold."""
+        return self._accelerations(self.constraints.remainder(self.W.solve(efforts)))
+
+    def _accelerations(self, quasi: Vector) -> list[Scalar]:
+        a = self.W.solve_transposed(quasi)
+        return [dot(row, a) for row in self.matrix]
+
     def left_over(self, a: Vector) -> list[Scalar]:
         """W^T a without what constraints and task determine."""
         return self.all.remainder(self.W.times_transposed(a))

@@ -106,6 +106,7 @@ _IN_KERNELS = {
         "force": "wanted along the normal, N; positive presses",
         "approach": "velocity along the normal that its damping aims at, m/s",
         "measured": "force along the normal by a sensor, N",
+        "beside": "efforts of what pushes beside the normal, made up for where it would lift or turn the tool",
         "integral": "of the force error, N s",
         "task_integral": "of theta's error",
         "gains": "kp and kd of each row, ki, its limit, normal damping, posture's kp and kd, task_ki, its limit, "

@@ -264,6 +264,14 @@ def test_what_was_held_against_friction_is_let_go_with_a_contact_that_is_lost():
     assert found.bounds["lost contact"].value < 4e-3 and 0.0 < aside.max() < 0.014
 
 
+@pytest.mark.parametrize(("seed", "number"), [(947, 3), (921, 13)])
+def test_a_wall_neither_lifts_nor_turns_a_tool_that_slides_into_it(seed, number):
+    """A UR10 went up along its wall by 10 mm; a Kinova without rotors was turned at 1.7 of a joint's limit."""
+    found = verdict(run(case_of("wall", seed, number)))
+    assert found.pressed and found.good, found
+    assert found.bounds["lost contact"].value < 3e-3 and found.bounds["joint speed"].value < 0.9
+
+
 def followed(normal_speed: float) -> float:
     """N rms, by which a UR5 on 1e5 N/m misses a force of 15 N with a sine of 5 N and 5 Hz."""
     case = replace(

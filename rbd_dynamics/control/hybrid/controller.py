@@ -87,7 +87,7 @@ class HybridController:
         sizes = output_sizes(nv, self.m, self.k)
         self._output, self._work = (HybridOutput(*map(np.zeros, sizes)) for _ in range(2))
         self.tune(gains or HybridGains())
-        self._none = np.zeros(self.m), np.zeros(self.k)
+        self._none = np.zeros(self.m), np.zeros(self.k), np.zeros(nv)
         signature, function = hybrid_kernel(
             robot.model, constraints, task, law=law, actuated=self.actuated, friction=robot.friction
         )
@@ -193,6 +193,7 @@ class HybridController:
         dt: float = 0.0,
         posture: Array | None = None,
         approach: Array | None = None,
+        beside: Array | None = None,
     ) -> HybridOutput:
         """The command for one measured state.
 
@@ -205,12 +206,14 @@ class HybridController:
             posture (nv): where joints of one degree of freedom are drawn to, as far as they are free.
             approach (m): velocity of the constraint rows that the normal damping aims at, by default zero:
                 negative to find a surface.
+            beside (nv): efforts of what pushes the robot beside the constraints, such as friction or a wall. It is
+                made up for as far as it would move the constraints or turn the tool; by default nothing.
 
         Raises ValueError for what is not finite, ArithmeticError where the result is not: nothing may be
         commanded then, and the integral stays.
         """
         out = self._output
-        no_force, no_motion = self._none
+        no_force, no_motion, no_push = self._none
         force = no_force if force is None else force
         self._numbers[-1] = dt
         self._numbers[-3] = self.reaction_time
@@ -220,7 +223,7 @@ class HybridController:
             no_motion if rate is None else rate,
             no_motion if acceleration is None else acceleration,
             force, no_force if approach is None else approach, force if measured is None else measured, out.integral,
-            out.task_integral, v if posture is None else posture,
+            out.task_integral, no_push if beside is None else beside, v if posture is None else posture,
             self._recent.before(v, dt), self._recent.span, out.outside, out.driven, self._numbers,
             self.effort_limits, self.velocity_limits, self._positions.lower, self._positions.upper, self._margins,
             self._rows.parameters, self.robot.inertia_input,

@@ -12,6 +12,7 @@ from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.law import HybridOutput
 from rbd_dynamics.control.hybrid.placement import Placement, PlacementPath
 from rbd_dynamics.control.hybrid.reachable import ReachableTask, TaskStep
+from rbd_dynamics.control.hybrid.task import turns
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion
 
 Array = NDArray[np.float64]
@@ -57,7 +58,7 @@ class TaskGovernor:
         followed = bool(rows.holonomic.all()) and all(joint.kind.nq == joint.kind.nv == 1 for joint in model.joints)
         self.reachable = ReachableTask(controller.robot, rows, controller.m) if followed else None
         self.posture = np.zeros(model.nv)
-        self._turns = np.array([name.rsplit(".")[-1].startswith("r") for name in controller.task.row_names])
+        self._turns = np.array(turns(controller.task.row_names))
         self._target = np.zeros(len(self._turns))  # that is followed: the motion's, which it does not run away from
         self._wanted = self._target  # by the motion, at the last step
         self._path: PlacementPath | None = None

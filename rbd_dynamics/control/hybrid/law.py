@@ -27,6 +27,7 @@ from rbd_dynamics.algorithms.joint_speed_bound import Distances, SpeedBound, dis
 from rbd_dynamics.algorithms.passive_forces import add_passive_torque
 from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
+from rbd_dynamics.control.hybrid.task import turns
 from rbd_dynamics.control.motion.joint_room import PositionLimits
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.inputs import Inputs
@@ -74,8 +75,8 @@ class HybridOutput(NamedTuple):
 class HybridLaw:
     """One step of `HybridController`, whose documentation says what it is.
 
-    rows: the m constraints, then the k task rows. holonomic: which task rows have an h. limited (nv): which degrees of
-    freedom have limits of position.
+    rows: the m constraints, then the k task rows. holonomic: which task rows have an h. turned: which of them turn the
+    tool. limited (nv): which degrees of freedom have limits of position.
     """
 
     law: Law
@@ -84,6 +85,7 @@ class HybridLaw:
     holonomic: tuple[bool, ...]
     actuated: tuple[bool, ...]
     limited: tuple[bool, ...]
+    turned: tuple[bool, ...]
     rows: ConstraintSet
 
     def __call__(self, x: Inputs) -> list[Vector]:
@@ -110,15 +112,21 @@ class HybridLaw:
             for before, g, e, s in zip(x.task_integral, grows, error, slope)
         ]
         stopping = [-1.0 * damping * (is_ - should) for is_, should in zip(rates, x.approach)]
+        # what pushes from beside moves the tool, but neither the constraints nor its orientation
+        pushed = rows.pushed(x.beside)
+        stopping = [a - b for a, b in zip(stopping, pushed)]
+        made = pushed if geometric else rows.pushed_along(x.beside)
+        off = [a if turned else a - free for a, free, turned in zip(made[m:], pushed[m:], self.turned)]
+        acceleration = [a - b for a, b in zip(x.acceleration, off)]
         pull = self._posture(x, has_posture * posture_kp, posture_kd if geometric else 0.0)
         if geometric:
-            terms = zip(x.acceleration, kd, slip, kp, error, slope, task_integral)
+            terms = zip(acceleration, kd, slip, kp, error, slope, task_integral)
             wanted = [a - d * s - p * e - i * total for a, d, s, p, e, i, total in terms]
             torque = geometric_torque(rows, stopping, wanted, pull)
             bias = x.bias()
         else:
             reference = [r - p * e - i * z for r, p, e, i, z in zip(x.rate, kp, error, slope, task_integral)]
-            reference_rate = [a - p * s - i * e for a, p, s, i, e in zip(x.acceleration, kp, slip, slope, error)]
+            reference_rate = [a - p * s - i * e for a, p, s, i, e in zip(acceleration, kp, slip, slope, error)]
             rates_of_matrix = self.rows.matrix_rate(x.q, x.v, x.parameters[2:])
             C = coriolis_matrix(x.model, x.inertias, x.q, x.v)
             torque = gauge_invariant_torque(
@@ -224,7 +232,7 @@ def hybrid_kernel(
     m, k, nv = (len(constraints),), (len(task),), (model.nv,)
     sizes = sizes_of(model, len(rows), len(rows.parameters))
     own = {"theta": k, "rate": k, "acceleration": k, "force": m, "approach": m, "measured": m, "integral": m}
-    own |= {"task_integral": k, "posture": nv, "v_before": nv, "span": (1,), "outside": nv, "driven": nv}
+    own |= {"task_integral": k, "beside": nv, "posture": nv, "v_before": nv, "span": (1,), "outside": nv, "driven": nv}
     shared = {"gains": (gain_count(len(task)),)}
     shared |= dict.fromkeys(("limits", "speeds", "lower", "upper", "margins"), nv)
     named = {name: Argument(name, shape) for name, shape in own.items()}
@@ -234,5 +242,7 @@ def hybrid_kernel(
     signature = Signature(arguments(f"q v {' '.join(named)} parameters inertia", sizes, named), outputs)
     motors = (True,) * model.nv if actuated is None else tuple(actuated.tolist())
     limited = tuple(PositionLimits.of(model).limited.tolist())
-    algorithm = HybridLaw(law, len(constraints), len(task), tuple(task.holonomic.tolist()), motors, limited, rows)
+    algorithm = HybridLaw(
+        law, len(constraints), len(task), tuple(task.holonomic.tolist()), motors, limited, turns(task.row_names), rows
+    )  # fmt: skip
     return signature, function_of(model, signature, algorithm, friction=friction, constraints=rows)

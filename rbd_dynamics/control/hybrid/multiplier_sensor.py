@@ -27,6 +27,7 @@ from rbd_dynamics.spatial.so3 import cross, dot3, sub3
 
 Array = NDArray[np.float64]
 Vector = Sequence[Scalar]
+SMOOTHING = 0.05  # s: friction turns round within a step, and what makes up for it is late
 
 
 class Beside(NamedTuple):
@@ -119,3 +120,31 @@ def _sensed(constraints: ConstraintSet, x: Inputs) -> list[Vector]:
     twist = combine(J, x.v)
     sizes = [sqrt(dot3(force, force)), sqrt(dot3(moment, moment)), -dot(felt, twist)]
     return [multipliers_of(E, x.wrench), sizes, [dot(rest, column) for column in J]]
+
+
+class PushedAside:
+    """What is felt beside the constraints, as friction or a wall, and what of it a law makes up for.
+
+    A push along the surface lifts and turns a tool as well, the more so the lighter its wrist is.
+
+    Parameters:
+        nv: degrees of freedom.
+    """
+
+    def __init__(self, nv: int) -> None:
+        self._efforts = np.zeros(nv)
+
+    def forget(self) -> None:
+        """Nothing is felt."""
+        self._efforts[:] = 0.0
+
+    def update(self, felt: Array, dt: float, *, touching: bool) -> Array:
+        """What is made up for (nv), dt seconds after the last; the same array each time.
+
+        felt (nv): efforts by one reading. touching: the surface is felt; without it friction is gone at once.
+        """
+        found = self._efforts
+        found += min(1.0, dt / SMOOTHING) * (felt - found)
+        if not touching:
+            np.clip(found, np.minimum(felt, 0.0), np.maximum(felt, 0.0), out=found)
+        return found

@@ -26,7 +26,7 @@ from rbd_dynamics.control.hybrid.hold import FreeMotion, inertia_of
 from rbd_dynamics.control.hybrid.law import HybridOutput
 from rbd_dynamics.control.hybrid.letting_go import HeldByFriction, LettingGo
 from rbd_dynamics.control.hybrid.limits import HybridLimits
-from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
+from rbd_dynamics.control.hybrid.multiplier_sensor import Beside, PushedAside
 from rbd_dynamics.control.hybrid.push import Push
 from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift, pressed_by_joints
 from rbd_dynamics.control.safety.softening import Softening
@@ -79,6 +79,7 @@ class Pressing:
         self._push, self._contact = Push(self.unilateral), ContactWatch(self.unilateral)
         self._sense, self._giving = ContactSense(), GivingWay()
         self._aside: Array | None = None  # efforts of what is felt beside the surface, for each N of its force
+        self._pushed_aside = PushedAside(nv)
         self._leaves = np.flatnonzero(self.unilateral).tolist()
         self._touching = True  # what cannot be lost
         self._looked = self._felt_friction = 0.0  # s, since what can be let go was looked at
@@ -218,6 +219,7 @@ class Pressing:
         self.output = out = controller.step(
             q, v, step.theta, rate=step.rate, acceleration=step.acceleration, force=pushed.force,
             measured=felt if pushed.felt else None, dt=dt, posture=governor.wanted_posture, approach=pushed.aim,
+            beside=self._made_up_for(beside, dt),
         )  # fmt: skip
         self.drift.update(q, out, felt, self.force, dt, known=pushed.felt)
         problem = self._problem(out, felt, aside)
@@ -225,6 +227,13 @@ class Pressing:
         if not problem and approach is not None:
             problem = approach.step(out.h, out.drift, dt)
         return problem
+
+    def _made_up_for(self, beside: Beside | None, dt: float) -> Array | None:
+        """Efforts of what is felt beside the surface, but for the first approach: there it is an error of the model."""
+        if beside is None or (self.approaching and not self._again):
+            self._pushed_aside.forget()
+            return None
+        return self._pushed_aside.update(beside.efforts, dt, touching=self._touching)
 
     def _soften(self, q: Array, v: Array, dt: float, *, leans: bool) -> None:
         """Softer gains where efforts come late and the arm is fast beside its wanted motion.

@@ -19,6 +19,7 @@ from rbd_dynamics.algorithms.reachable_motion import LENGTH, JointBounds, RowTar
 from rbd_dynamics.compiler.program import Argument, Signature
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
 from rbd_dynamics.control.feedforward import single_freedom_indices
+from rbd_dynamics.control.hybrid.task import turns
 from rbd_dynamics.control.motion.joint_room import JointRoom
 from rbd_dynamics.kernels.arguments import arguments, sizes_of
 from rbd_dynamics.kernels.evaluation import Evaluation
@@ -64,9 +65,7 @@ class ReachableTask:
         self.room = JointRoom(model)
         self.rows = rows
         self._dt = np.ones(1)
-        self._weights = np.array(
-            [LENGTH if name.rsplit(".")[-1].startswith("r") else 1.0 for name in rows.row_names[m:]]
-        )
+        self._weights = np.where(turns(rows.row_names[m:]), LENGTH, 1.0)
         self._kernel = self._build()
         self._call = self._kernel.fast
         self._out, self._spare = ([np.zeros(size) for size in self._sizes()] for _ in range(2))
@@ -140,10 +139,10 @@ class ReachableTask:
         outputs = tuple(Argument(name, size) for name, size in zip(names, self._sizes()))
         sizes = sizes_of(model, len(self.rows), len(self.rows.parameters))
         signature = Signature(arguments(f"q v {' '.join(named)} parameters", sizes, named), outputs)
-        directions = [name.rsplit(".")[-1] for name in self.rows.row_names]
-        weights = [LENGTH if d.startswith("r") else 1.0 for d in directions]
+        turned = turns(self.rows.row_names)
+        weights = [LENGTH if each else 1.0 for each in turned]
         # the constraints first, then ways, then turns
-        priority = sorted(range(len(self.rows)), key=lambda row: (row >= m, directions[row].startswith("r"), row))
+        priority = sorted(range(len(self.rows)), key=lambda row: (row >= m, turned[row], row))
 
         step = functools.partial(_step, tuple(weights), tuple(priority))
         function = function_of(model, signature, step, constraints=self.rows)

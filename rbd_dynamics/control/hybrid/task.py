@@ -93,6 +93,11 @@ class HybridTask:
         return Cylinder(self.surface_radius) if self.surface == "cylinder" else Plane()
 
 
+def turns(names: Sequence[str]) -> tuple[bool, ...]:
+    """Which of the task rows of these names ("tool.rx"...) turn the tool, instead of moving it."""
+    return tuple(name.rsplit(".")[-1].startswith("r") for name in names)
+
+
 def _placement(what: str, position: Sequence[float], orientation: Sequence[float]) -> Transform:
     if len(position) != 3 or len(orientation) != 3:
         raise ValueError(f"{what}_position and {what}_orientation must have 3 numbers each")

@@ -22,7 +22,7 @@ from rbd_dynamics.control.hybrid.normal import NormalEstimator, NormalOptions
 from rbd_dynamics.control.hybrid.placement import Placement
 from rbd_dynamics.control.hybrid.stability import Plant, contact_problem, hold_problem, task_problem
 from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor
-from rbd_dynamics.control.hybrid.task import HybridTask
+from rbd_dynamics.control.hybrid.task import HybridTask, turns
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion
 from rbd_dynamics.control.motion.joint_room import usable_speeds
 from rbd_dynamics.control.motion.limits import MotionLimits
@@ -198,8 +198,7 @@ def limits_of_task(engine: HybridEngine, params: HybridControllerParameters) -> 
     rows = engine.motion.joints
     velocity = per_joint("velocity_limits", params.velocity_limits, rows)
     acceleration = per_joint("acceleration_limits", params.acceleration_limits, rows)
-    turns = [name.rsplit(".")[-1].startswith("r") for name in rows]
-    reach = np.where(turns, min(params.reach, LARGEST_ANGLE), params.reach)
+    reach = np.where(turns(rows), min(params.reach, LARGEST_ANGLE), params.reach)
     return MotionLimits.of(
         rows,
         lower=-reach,

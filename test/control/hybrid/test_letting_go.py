@@ -117,3 +117,20 @@ def test_the_push_comes_back_on_soft_ground(stiffness):
         rate += 1e-3 * (effort + felt[-1]) / 2.1
         height += 1e-3 * rate
     np.testing.assert_allclose(felt[-300:], 25.0, atol=0.1)
+
+
+@pytest.mark.parametrize(("force", "mass"), [(48.0, 3.0), (25.0, 0.9), (10.0, 0.4)])
+def test_a_push_that_nothing_holds_makes_no_more_than_the_speed_that_is_allowed(force, mass):
+    """Where the surface ends, efforts 11 ms late; by the damping alone it would go on at .27 to .46 m/s."""
+    allowed, damping = 0.05, 60.0
+    speed, rate, effort, late, fastest = NormalSpeed(np.array([True])), 0.0, -force, [-force] * 6, 0.0
+    for _ in range(1000):
+        drift = np.array([rate])
+        speed.update(drift, 1e-3, allowed, 0.011)
+        late.append(-force * speed.share + mass * damping * (speed.aim(drift, np.zeros(1))[0] - rate))
+        effort += (1.0 - math.exp(-2.0 * math.pi * 30.0 * 1e-3)) * (late.pop(0) - effort)
+        rate += 1e-3 * effort / mass
+        fastest = max(fastest, -rate)
+    unseen = force / mass * 0.011  # before any effort answers
+    assert fastest < unseen + allowed and -rate < allowed
+    assert force / (mass * damping) > 5.0 * allowed
