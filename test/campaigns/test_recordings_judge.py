@@ -12,7 +12,7 @@ from rbd_dynamics.common.example_robots import robots
 
 pytestmark = pytest.mark.skipif("kinova" not in robots(), reason="needs the arms of example-robot-data")
 
-VERTICAL, LEVEL, UNSAID = Case(211, 24), Case(77, 24), Case(77, 2)  # kinova, kinova; ur3
+VERTICAL, LEVEL, UNSAID = Case(211, 24), Case(77, 24), Case(77, 66)
 
 
 def test_a_zero_about_a_vertical_axis_changes_no_torque():
