@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -63,6 +64,7 @@ class Case:
             "breakaway": 1.0 + often(0.4, 0.4), "by load": often(0.3, 0.02), "stop and go": often(0.35, 1.0),
             "encoder": often(0.5, 2.0 * np.pi / 2**16), "colour": often(0.5, 0.05), "coupled": often(0.4, 0.5),
             "dropped": often(0.3, 0.02), "rate": float(rng.choice([100.0, 125.0, 250.0])),
+            "units": often(0.5, 1.0),
         }  # fmt: skip
 
     @cached_property
@@ -88,9 +90,9 @@ class Case:
 
     # --- the recording ----------------------------------------------------------------------------
 
-    def recorded(self, *, without: str = "") -> Recorded:
-        """Joint states with all causes but one; all else is the same."""
-        causes = [cause for cause in self.causes if cause.name != without]
+    def recorded(self, *, without: Collection[str] = ()) -> Recorded:
+        """Joint states with all causes but these; all else is the same."""
+        causes = [cause for cause in self.causes if cause.name not in without]
         model, motion, traits = self.real, self.motion, self.traits
         for cause in causes:
             model = cause.changed(model, self)

@@ -38,12 +38,14 @@ class Cause:
     Attributes:
         kinds: of findings that name it. motion: it makes the motion wrong, and nothing can be said of efforts then.
         fouls: the efforts of its joints are no torques.
+        by_efforts: positions and velocities agree with each other, and only efforts can tell.
     """
 
     name = ""
     kinds: tuple[str, ...] = ()
     motion = False
     fouls = False
+    by_efforts = False
 
     def rng(self, case: Case) -> np.random.Generator:
         return case.rng(100 + list(CAUSES).index(self.name))
@@ -233,7 +235,7 @@ class TurnedVelocity(Cause):
 
 
 class TurnedAxis(Cause):
-    name, kinds, motion = "turned axis", ("position sign",), True
+    name, kinds, motion, by_efforts = "turned axis", ("position sign",), True, True
 
     def recorded(self, found: Recorded, case: Case) -> Recorded:
         q, v = found.q.copy(), found.v.copy()
@@ -245,7 +247,7 @@ class TurnedAxis(Cause):
 class Zero(Cause):
     """A joint's zero is elsewhere, by 10 to 90 degrees: so much must be added."""
 
-    name, kinds, motion = "joint zero", ("joint zero",), True
+    name, kinds, motion, by_efforts = "joint zero", ("joint zero",), True, True
 
     def value(self, case: Case) -> float:
         rng = case.rng(67)

@@ -30,7 +30,7 @@ NEAR = 0.5  # s, of a push: a contact there is that one
 FAR = 2.0  # intervals from what is true: a number is wrong then
 MATTERS = 0.05  # of the torque: a smaller offset is no claim
 REFUSALS = {"two robots publish": "two robots"}
-REMARKS = {"wrap": "wraps"}
+REMARKS = {"wrap": "wraps", "degrees": "degrees"}
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,13 @@ class Verdict:
     injected: dict[str, tuple[bool, bool]]
 
 
-def written(found: Recorded, names: list[str], path: Path) -> Path:
+def written(found: Recorded, names: list[str], path: Path, *, units: bool) -> Path:
+    """A table. units: whether its columns say that they have those of the joint states of ROS, true or not."""
     columns: dict[str, Array] = {"stamp": found.t + 1.7e9}
-    for signal, values in (("position", found.q), ("velocity", found.v), ("effort", found.effort)):
-        columns |= {f"{name}.{signal}": values[:, k] for k, name in enumerate(names)}
+    signals = (("position", "rad", found.q), ("velocity", "rad/s", found.v), ("effort", "Nm", found.effort))
+    for signal, unit, values in signals:
+        said = f" [{unit}]" if units else ""
+        columns |= {f"{name}.{signal}{said}": values[:, k] for k, name in enumerate(names)}
     pq.write_table(pa.table(columns), path)
     return path
 
@@ -64,7 +67,7 @@ def judge(case: Case) -> Verdict:
     recorded, names = case.recorded(), list(case.real.joint_names)
     questions = Questions(payload=ARMS[case.arm].tool, inertias=True)
     with tempfile.TemporaryDirectory() as folder:
-        path = written(recorded, names, Path(folder, "run.parquet"))
+        path = written(recorded, names, Path(folder, "run.parquet"), units=bool(case.traits["units"]))
         try:
             found = analyse(path, robot_of(case.given), settings=Settings(), questions=questions)
         except RecordingError as error:
@@ -86,7 +89,7 @@ def _signals(case: Case, found: Analysis) -> Iterator[Claim]:
     assert found.diagnosis is not None
     for finding in found.diagnosis.signals:
         yield _finding(case, finding)
-    for remark in found.log.remarks:
+    for remark in (*found.log.guesses, *found.log.remarks):
         for part, kind in REMARKS.items():
             if part in remark:
                 yield Claim(kind, any(kind in cause.kinds for cause in case.causes), text=remark)

@@ -11,9 +11,10 @@ import numpy as np
 import scipy.stats
 from numpy.typing import NDArray
 
+import rbd_dynamics as rbd
 from campaigns.recordings.case import Case
-from campaigns.recordings.causes import Cause, Contact
-from campaigns.recordings.motion import REVERSES, friction, torque
+from campaigns.recordings.causes import Cause, Contact, NoEfforts, Recorded
+from campaigns.recordings.motion import REVERSES, Motion, friction, torque
 
 Array = NDArray[np.float64]
 
@@ -22,20 +23,18 @@ MOVES, CLEAR = 0.06, 5.0  # rad/s; deviations
 
 
 def could_tell(case: Case, cause: Cause) -> bool:
-    """Motion that is wrong stands against the positions, where it always can."""
+    """Motion that is wrong stands against the positions, where it always can, unless only efforts can tell."""
+    if cause.by_efforts:
+        return _moves_torques(case, cause)
     if cause.motion or cause.name == "wraps":
         return True
-    with_it, without = case.recorded(), case.recorded(without=cause.name)
+    with_it, without = case.recorded(), case.recorded(without=(cause.name,))
     kept = np.isin(case.motion.t, with_it.t)
     v = case.motion.v[kept]
     model = case.real
     for other in case.causes:
         model = other.changed(model, case) if other.name != cause.name else model
-    rigid = torque(model, case.motion)
-    traits = case.traits
-    known = rigid + friction(
-        model, case.motion, rigid, case.rng(7), breakaway=traits["breakaway"], by_load=traits["by load"]
-    )
+    known = _known(case, model)
     if isinstance(cause, Contact):
         return any(
             _stands_out(
@@ -47,6 +46,30 @@ def could_tell(case: Case, cause: Cause) -> bool:
         _tells(without.effort[:, k] - known[kept, k], (with_it.effort - without.effort)[:, k], v[:, k])
         for k in cause.joints(case)
     )
+
+
+def _known(case: Case, model: rbd.Model) -> Array:
+    """Torques (N, nv) of an arm with its friction, without noise."""
+    rigid, traits = torque(model, case.motion), case.traits
+    return rigid + friction(
+        model, case.motion, rigid, case.rng(7), breakaway=traits["breakaway"], by_load=traits["by load"]
+    )
+
+
+def _moves_torques(case: Case, cause: Cause) -> bool:
+    """Whether what the torques of the true arm change by at the positions that are told stands out of noise.
+
+    A zero about a vertical axis changes none. Joints whose efforts are not recorded say nothing.
+    """
+    motion, without = case.motion, case.recorded(without=[other.name for other in case.causes])
+    kept = np.isin(motion.t, without.t)
+    told = cause.recorded(Recorded(motion.t, motion.q, motion.v, np.zeros_like(motion.q)), case)
+    there, here = (
+        torque(case.real, Motion(motion.t, x.q, x.v, np.gradient(x.v, motion.t, axis=0))) for x in (told, motion)
+    )
+    noise, signal, v = without.effort - _known(case, case.real)[kept], (here - there)[kept], motion.v[kept]
+    silent = {k for other in case.causes if isinstance(other, NoEfforts) for k in other.joints(case)}
+    return any(_tells(noise[:, k], signal[:, k], v[:, k]) for k in range(case.real.nv) if k not in silent)
 
 
 def _stands_out(noise: Array, signal: Array, moves: NDArray[np.bool_]) -> bool:

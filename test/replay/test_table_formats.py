@@ -15,6 +15,7 @@ from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.cli import main
 from rbd_dynamics.replay import Recording, RecordingError, Settings, analyse
 from rbd_dynamics.replay.signals.segmentation import segments
+from rbd_dynamics.replay.signals.unsaid import in_degrees
 
 ROBOT = Robot(load_urdf(URDF), backend="reference")
 STATES = messages(400)
@@ -220,6 +221,21 @@ def test_units_of_angles_are_found(tmp_path, position, velocity):
     np.testing.assert_allclose(part.velocity, V, rtol=1e-9)
     guesses = {*found.log.guesses, *found.recording.log.guesses}
     assert len(guesses) == (position != 1.0 or velocity != 1.0), guesses
+
+
+@pytest.mark.parametrize("change", [
+    lambda q: q + np.pi / 2, lambda q: -q - 3.0, lambda q: np.mod(q - 1.2, 2.0 * np.pi) + 1.2,
+])  # fmt: skip
+def test_angles_that_are_wrapped_turned_or_from_another_zero_are_no_degrees(change):
+    """Seen: angles up to 3.3 rad, of a joint whose zero was elsewhere, taken for degrees; then offsets of 20 N m."""
+    t = np.linspace(0.0, 20.0, 500)
+    q = np.column_stack([1.5 * np.sin(t), 1.2 + np.sin(0.7 * t)])
+    limits, turning = np.array([[-2.0, 2.0], [-1.0, 3.0]]), [True, True]
+    moved = q.copy()
+    moved[:, 1] = change(q[:, 1])
+    assert (moved[:, 1] > 3.5).any() or (moved[:, 1] < -1.5).any()  # beyond the limits
+    assert in_degrees(q, limits, turning) == in_degrees(moved, limits, turning) == ""
+    assert "where the robot has a range of" in in_degrees(np.degrees(q), limits, turning)
 
 
 def test_said_units_are_not_guessed(tmp_path):

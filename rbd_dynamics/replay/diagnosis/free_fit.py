@@ -78,10 +78,13 @@ class FreeFit:
 
 
 class Regression:
-    """Fits of joints that share `shared` errors of bodies."""
+    """Fits of joints that share `shared` errors of bodies.
 
-    def __init__(self, joints: Sequence[JointSums], shared: int) -> None:
-        self.joints, self.shared = list(joints), shared
+    independent: share of the samples that counts against the prior: of a signal whose neighbours err alike, few.
+    """
+
+    def __init__(self, joints: Sequence[JointSums], shared: int, *, independent: float = 1.0) -> None:
+        self.joints, self.shared, self._independent = list(joints), shared, independent
         starts = shared + np.cumsum([0, *(len(joint.lower) + 1 for joint in self.joints)])
         self._own = [np.arange(a, b) for a, b in zip(starts, starts[1:])]  # the last of each changes the scale
         self._columns = [np.concatenate([np.arange(shared), own]) for own in self._own]
@@ -153,6 +156,15 @@ class Regression:
         """What is left of each joint, root mean square of the torque's, (joints,)."""
         return np.asarray(np.sqrt(fit.left.sum(axis=0) / self._samples) / np.maximum(self.torque, 1e-300))
 
+    def errors(self, fit: FreeFit) -> float:
+        """Square of the bodies' errors in units of the prior."""
+        return float(fit.values[: self.shared] @ fit.values[: self.shared])
+
+    def cost(self, fit: FreeFit) -> float:
+        """Logarithms of what is left of the joints, added up, and what the errors of bodies that it takes cost."""
+        left = float(np.log(np.maximum(fit.left.sum(axis=0), 1e-300)).sum())
+        return left + self.errors(fit) / (self._independent * float(self._samples.mean()))
+
     def friction(self, fit: FreeFit) -> Array:
         """Friction that does not grow with speed, root mean square of the torque's, (joints,): of its own parameters
         all but offset, viscous friction and rotor (0, 2 and 3)."""
@@ -207,11 +219,12 @@ class Regression:
     def _solved(self, wholes: Sequence[Array], size: Array, scales: Array) -> tuple[Array, Array, Array]:
         """Values, the joints' weights, and the sizes without those that would drive."""
         least = np.square(LEAST * np.maximum(self.torque, 1e-300))
-        weights = 1.0 / np.maximum(np.square(self.torque), least)
+        weights = self._independent / np.maximum(np.square(self.torque), least)
         for _ in range(REWEIGHTED):
             values = ridge(gram(self._columns, wholes, weights, self._count), size)
             size = np.where(self._driving(values, scales), 0.0, size)
-            weights = 1.0 / np.maximum(residual_squares(self._columns, wholes, values) / self._samples, least)
+            left = residual_squares(self._columns, wholes, values) / self._samples
+            weights = self._independent / np.maximum(left, least)
         return ridge(gram(self._columns, wholes, weights, self._count), size), weights, size
 
     def _driving(self, values: Array, scales: Array) -> Mask:

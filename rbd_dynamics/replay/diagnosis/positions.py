@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.terms import GRAVITY, INERTIA
 from rbd_dynamics.replay.diagnosis.findings import Finding
-from rbd_dynamics.replay.diagnosis.free_fit import CHANCE, FreeFit, Regression, falls
-from rbd_dynamics.replay.diagnosis.supposed import Supposed, Supposing, Zero
+from rbd_dynamics.replay.diagnosis.free_fit import CHANCE, falls
+from rbd_dynamics.replay.diagnosis.supposed import SURE, Standard, Supposed, Supposing, Tried, Zero
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.estimates import Estimate
 from rbd_dynamics.replay.identification.samples import Preparation
@@ -29,12 +29,9 @@ MOST = 2000  # samples
 FEW = 500  # samples, to see which zeros are worth more
 POOR = 0.03  # of the torque of a joint: what must be left if there is to be a doubt
 FAR = 0.15  # of the torque: what a zero that is elsewhere by far leaves
-BETTER = 0.5  # of a joint's squares must be left at most, in one joint
-SURE = 1.0  # by which the logarithms of all joints' squares fall together
-LEAST = 0.5  # of that, to be looked at closely
+LEAST = 0.5  # of a fall that is sure, to be looked at closely
 QUARTERS = (0.5 * np.pi, -0.5 * np.pi, np.pi)  # by which zeros of encoders and descriptions often differ
 LONG = 20.0  # s: in a shorter recording what presses for some of it looks like a zero that is elsewhere
-SMALLEST = 0.01  # rad or m: a zero that is nearer is the same
 
 
 class PositionCheck:
@@ -81,40 +78,30 @@ class PositionCheck:
         if len(rows) < 50 or not len(joints):
             return []
         supposed = Supposed(q, v, a, tau[:, joints], joints, self._prepare.rigid)
-        as_it_is = self._supposing.regression(supposed)
-        if not as_it_is.enough:
+        whole, few = (Standard(self._supposing, some) for some in (supposed, supposed.fewer(FEW)))
+        if not (whole.enough and few.enough and (whole.shares > POOR).any()):
             return []
-        usual = as_it_is.fit(*as_it_is.none())
-        if not (as_it_is.shares(usual) > POOR).any():
+        every = self._suppositions(supposed)
+        seem = [k for k, other in self._suppositions(few.supposed).items() if _fall(few, other) > LEAST * SURE]
+        tried = {("", k): whole.tried(every[k]) for k in seem}
+        before = {("", k): whole.before(every[k]) for k in seem}
+        zeros = self._zeros(whole, few) if self._span() > LONG else {}
+        tried |= {("zero", k): zero.tried for k, zero in zeros.items()}
+        better = {key: one for key, one in tried.items() if before.get(key, whole.usual).fall(one) > SURE}
+        if not better:
             return []
-        fits = {k: self._fit(other) for k, other in self._suppositions(supposed).items()}
-        long = self._span() > LONG
-        zeros = self._zeros(supposed, far=bool((as_it_is.shares(usual) > FAR).any())) if long else {}
-        tried: dict[tuple[str, int], FreeFit] = {("", k): fit for k, fit in fits.items()}
-        tried |= {("zero", k): zero.fit for k, zero in zeros.items()}
-        falls_by = {key: _fall(usual, fit) for key, fit in tried.items()}
-        best = max(falls_by, key=lambda key: falls_by[key], default=("", 0))
-        level = CHANCE / max(1, len(self._places) * (2 + len(QUARTERS)))
-        if not falls_by.get(best, 0.0) > SURE or falls(usual, tried[best]) > level:
+        best = min(better, key=lambda key: better[key].cost)
+        if not self._is_sure(before.get(best, whole.usual), better[best]):
             return []
-        if best[1] != GRAVITY_TAKEN_OUT and self._by_scales(as_it_is, usual, supposed) >= falls_by[best]:
-            return []  # or efforts of another unit or sign, which is said with the efforts
-        alike = [key for key in falls_by if falls_by[best] - falls_by[key] < SURE and falls_by[key] > 0.0]
+        alike = [key for key, one in better.items() if one.cost - better[best].cost < SURE]
         return [self._finding(best, joints, alike, zeros)]
 
-    def _fit(self, supposed: Supposed) -> FreeFit:
-        regression = self._supposing.regression(supposed)
-        return regression.fit(*regression.none())
-
-    def _by_scales(self, regression: Regression, usual: FreeFit, supposed: Supposed) -> float:
-        """The most that signs of efforts, turned, or units would explain: of one joint, or of all that seem to be."""
-        model = self._supposing.model(supposed)
-        model, tau = model - model.mean(axis=0), supposed.tau - supposed.tau.mean(axis=0)
-        both, square = np.sum(model * tau, axis=0), np.sum(np.square(model), axis=0)
-        seems = np.where(both != 0.0, both / np.where(square > 0.0, square, 1.0), 1.0)
-        scales = [np.where(turned, -1.0, 1.0) for turned in (both < 0.0, *np.eye(len(tau.T), dtype=bool))]
-        _, none = regression.none()
-        return max(_fall(usual, regression.fit(scale, none)) for scale in (*scales, seems, np.abs(seems)))
+    def _is_sure(self, usual: Tried, other: Tried) -> bool:
+        """Whether stretches that were not fitted agree, more clearly the less the bodies' errors would tell instead."""
+        chance = falls(usual.fit, other.fit)
+        wrong = float(np.exp(-0.5 * max(0.0, usual.errors - other.errors)))  # how likely bodies so wrong are
+        level = CHANCE / max(1, len(self._places) * (2 + len(QUARTERS)))
+        return chance <= CHANCE and chance * wrong <= level
 
     def _suppositions(self, supposed: Supposed) -> dict[int, Supposed]:
         """Suppositions by their number, those of turned joints by their place."""
@@ -129,21 +116,18 @@ class PositionCheck:
                 found[k] = supposed.times([place[:2]], -1.0)
         return found
 
-    def _zeros(self, supposed: Supposed, *, far: bool) -> dict[int, Zero]:
-        """{place of a joint: its zero}, of those that seem to be elsewhere; far: by much, too."""
-        few = supposed.fewer(FEW)
-        before = self._fit(few)
+    def _zeros(self, whole: Standard, few: Standard) -> dict[int, Zero]:
+        """{place of a joint: its zero}, of those that by a few samples seem to be elsewhere; also far away, where much
+        is left."""
+        far = bool((whole.shares > FAR).any())
         found: dict[int, Zero] = {}
         for k, (q_index, v_index, _) in enumerate(self._places):
-            begins = {0.0: self._supposing.regression(few, [q_index])}
+            begins = {0.0: _fall(few, few.supposed, [q_index])}
             if far and (q_index, v_index) in self._turning:
-                begins |= {quarter: self._supposing.regression(few.moved(q_index, quarter)) for quarter in QUARTERS}
-            gains = {begin: _fall(before, one.fit(*one.none())) for begin, one in begins.items()}
-            begin = max(gains, key=lambda begin: gains[begin])
-            if gains[begin] > LEAST * SURE:
-                zero = self._supposing.zero(supposed, q_index, begin)
-                if zero is not None and abs(zero.value) > SMALLEST and zero.lower * zero.upper > 0.0:
-                    found[k] = zero
+                begins |= {quarter: _fall(few, few.supposed.moved(q_index, quarter)) for quarter in QUARTERS}
+            begin = max(begins, key=lambda begin: begins[begin])
+            if begins[begin] > LEAST * SURE and (zero := whole.zero(q_index, begin)) is not None:
+                found[k] = zero
         return found
 
     @property
@@ -199,7 +183,6 @@ def _angle(zero: Zero) -> str:
     return f"{zero.value:.3g} rad ({zero.lower:.3g} to {zero.upper:.3g})"
 
 
-def _fall(usual: FreeFit, other: FreeFit) -> float:
-    """Fall of the logarithm of all joints' squares; zero where no joint is explained much better."""
-    was, left = (np.maximum(fit.left.sum(axis=0), 1e-300) for fit in (usual, other))
-    return float(np.log(was / left).sum()) if (left < BETTER * was).any() else 0.0
+def _fall(few: Standard, other: Supposed, zeros: Sequence[int] = ()) -> float:
+    """What another supposition saves of the cost, by a few samples."""
+    return few.before(other).fall(few.tried(other, zeros))

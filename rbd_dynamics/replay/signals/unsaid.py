@@ -19,8 +19,9 @@ Array = NDArray[np.float64]
 
 NUMBERED = re.compile(r"(.*?)(\d+)")
 SLACK = 0.1  # rad, by which a position may be beyond a limit
+TURN = 2.0 * np.pi  # rad: an angle that is wrapped, or counted from another zero or the other way, is beyond by less
 OFTEN, SELDOM = 0.01, 1e-3  # of the samples
-FREE = 4.0 * np.pi  # rad: beyond that no joint without limits is expected to have turned in an arm
+FREE = 2.0 * np.pi  # rad: a joint without limits is expected to turn so far to both sides
 
 
 def numbered_joints(meaning: Interpretation | None, model: Model, log: Log) -> dict[str, str]:
@@ -89,7 +90,7 @@ def in_degrees(positions: Array, limits: Array, turning: Sequence[bool]) -> str:
         if not len(q):
             continue
         low, high = limits[k] if np.isfinite(limits[k]).all() else (-FREE, FREE)
-        beyond = float(((q < low - SLACK) | (q > high + SLACK)).mean())
+        beyond = float(((q < low - TURN) | (q > high + TURN)).mean())
         small = np.deg2rad(q)
         if float(((small < low - SLACK) | (small > high + SLACK)).mean()) > SELDOM:
             return ""

@@ -216,6 +216,36 @@ def test_a_zero_that_is_elsewhere_is_told_with_its_value(name, k, zero):
     assert f"--joint-offset {model.joint_names[k]}={finding.estimate.value:.4g}" in finding.remedy
 
 
+def touched(name, stamps, numbers):
+    """Efforts (N, nv) of pushes, 0.8 s long, at three times, by half of the joints' torques."""
+    t = (stamps - stamps[0]) * 1e-9
+    size = 0.5 * numbers[:, 2].std(axis=0) * np.random.default_rng(5).choice((-1.0, 1.0), described(name).nv)
+    return sum(np.exp(-(((t - share * t[-1]) / 0.4) ** 4)) for share in (0.2, 0.5, 0.8))[:, None] * size
+
+
+BESIDE = {
+    "thousandths": lambda name, stamps, numbers: 1e3 * numbers[:, 2],
+    "a sign": lambda name, stamps, numbers: numbers[:, 2] * np.where(np.arange(described(name).nv) == 2, -1.0, 1.0),
+    "late": lambda name, stamps, numbers: np.roll(numbers[:, 2], 3, axis=0),
+    "touched": lambda name, stamps, numbers: numbers[:, 2] + touched(name, stamps, numbers),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "zero", "efforts"),
+    table([(*zero, efforts) for zero in ZEROS for efforts in BESIDE], lambda case: case[:3] == ZEROS[0]),
+)
+def test_a_zero_that_is_elsewhere_is_told_beside_efforts_that_are_wrong_themselves(name, k, zero, efforts):
+    """The motion is said first; efforts can be told once it is right."""
+    model = described(name)
+    stamps, numbers = recorded(name, off=0.1, seed=4)
+    numbers[:, 2] = BESIDE[efforts](name, stamps, numbers)
+    numbers[:, 0, k] -= zero
+    (finding,) = diagnosed(model, stamps, numbers).signals
+    assert finding.kind == "joint zero" and finding.joints[0] == model.joint_names[k]
+    assert finding.estimate.value == pytest.approx(zero, abs=0.15)
+
+
 # --- efforts that are none --------------------------------------------------------------------------------------------
 
 
