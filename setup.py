@@ -107,6 +107,8 @@ setup(
             "replay/fleet/fleet.html",
             "export/ros2_control/templates/*",
             "export/ros2_control/templates/*/*",
+            "export/ros2_control/templates/*/*/*",
+            "export/ros2_control/templates/.clang-format",
         ]
     },
     data_files=[

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import glob
 import importlib
 import importlib.util
 import json
@@ -58,6 +59,18 @@ def setup_arguments(*command: str) -> dict[str, object]:
     )  # fmt: skip
     arguments: dict[str, object] = json.loads(answer.stdout)
     return arguments
+
+
+def test_all_files_of_the_package_are_installed():
+    """Templates and pages as well, however deep; patterns find nothing that begins with a dot."""
+    package = ROOT / "rbd_dynamics"
+    patterns = setup_arguments("--name")["package_data"]["rbd_dynamics"]
+    installed = {name for pattern in patterns for name in glob.glob(pattern, root_dir=package)}
+    listed = subprocess.run(["git", "ls-files", "rbd_dynamics"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    names = [name.removeprefix("rbd_dynamics/") for name in listed.stdout.split("\n") if name]
+    assert [name for name in names if not name.endswith(".py") and name not in installed] == []
 
 
 def console_scripts() -> dict[str, str]:

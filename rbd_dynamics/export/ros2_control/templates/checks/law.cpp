@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "robot_package/cartesian/cartesian_impedance_law.hpp"
 #include "robot_package/common/stability.hpp"
 #include "robot_package/feedforward/feedforward_law.hpp"
@@ -13,7 +15,8 @@ using robot_package::nv;
 static robot_package::Vector middle()
 {
   robot_package::Vector q{};
-  for (std::size_t i = 0; i < nv; ++i) {
+  for (std::size_t i = 0; i < nv; ++i)
+  {
     const double lower = std::max(robot_package_lower_limits[i], -3.2);
     q[i] = 0.5 * (lower + std::min(robot_package_upper_limits[i], 3.2));
   }
@@ -36,8 +39,11 @@ TEST(FeedforwardLaw, holds_where_it_is_activated)
   ASSERT_EQ(law.step(q, {}, robot_package::Reference::none(), 1e-3), robot_package::Status::ok);
   robot_package::Vector needed{}, zero{};
   ASSERT_EQ(
-    robot_package_inverse_dynamics(q.data(), zero.data(), zero.data(), robot_package_inertia, needed.data()), 0);
-  for (std::size_t i = 0; i < nv; ++i) EXPECT_NEAR(law.efforts()[i], needed[i], 1e-9 * (1.0 + std::abs(needed[i])));
+    robot_package_inverse_dynamics(
+      q.data(), zero.data(), zero.data(), robot_package_inertia, needed.data()),
+    0);
+  for (std::size_t i = 0; i < nv; ++i)
+    EXPECT_NEAR(law.efforts()[i], needed[i], 1e-9 * (1.0 + std::abs(needed[i])));
 }
 
 TEST(FeedforwardLaw, answers_no_number_with_an_error)
@@ -59,8 +65,11 @@ TEST(SimulatedRobot, is_held_by_the_law)
   robot.q = middle();
   law.start(robot.q);
   const auto q = robot.q;
-  for (int k = 0; k < 20; ++k) {
-    ASSERT_EQ(law.step(robot.q, robot.v, robot_package::Reference::none(), 1e-3), robot_package::Status::ok);
+  for (int k = 0; k < 20; ++k)
+  {
+    ASSERT_EQ(
+      law.step(robot.q, robot.v, robot_package::Reference::none(), 1e-3),
+      robot_package::Status::ok);
     ASSERT_TRUE(robot.step(law.efforts(), 1e-3));
   }
   for (std::size_t i = 0; i < nv; ++i) EXPECT_NEAR(robot.q[i], q[i], 1e-6);
@@ -74,7 +83,8 @@ TEST(CartesianImpedanceLaw, holds_where_it_is_activated)
   wishes.velocity_limits = wishes.acceleration_limits = wishes.path_tolerance = {0.0};
   robot_package::CartesianSettings settings;
   ASSERT_EQ(robot_package::settings_of(wishes, settings), "");
-  settings.effort_limits = settings.effort_rates = settings.urgent_rates = robot_package::filled(INFINITY);
+  settings.effort_limits = settings.effort_rates = settings.urgent_rates =
+    robot_package::filled(INFINITY);
   robot_package::CartesianImpedanceLaw law;
   law.configure(settings);
   const auto q = middle();
@@ -82,15 +92,19 @@ TEST(CartesianImpedanceLaw, holds_where_it_is_activated)
   ASSERT_EQ(law.step(q, {}, 1e-3), robot_package::Status::ok);
   robot_package::Vector needed{}, zero{};
   ASSERT_EQ(
-    robot_package_inverse_dynamics(q.data(), zero.data(), zero.data(), robot_package_inertia, needed.data()), 0);
-  for (std::size_t i = 0; i < nv; ++i) EXPECT_NEAR(law.efforts()[i], needed[i], 1e-9 * (1.0 + std::abs(needed[i])));
+    robot_package_inverse_dynamics(
+      q.data(), zero.data(), zero.data(), robot_package_inertia, needed.data()),
+    0);
+  for (std::size_t i = 0; i < nv; ++i)
+    EXPECT_NEAR(law.efforts()[i], needed[i], 1e-9 * (1.0 + std::abs(needed[i])));
 }
 
 static robot_package::HybridForceLaw pressing_law()
 {
   robot_package::HybridSettings settings;
   EXPECT_EQ(robot_package::settings_of(robot_package::HybridWishes(), settings), "");
-  settings.effort_limits = settings.effort_rates = settings.urgent_rates = robot_package::filled(INFINITY);
+  settings.effort_limits = settings.effort_rates = settings.urgent_rates =
+    robot_package::filled(INFINITY);
   robot_package::HybridForceLaw law;
   law.configure(settings);
   return law;
@@ -104,8 +118,11 @@ TEST(HybridForceLaw, holds_where_it_is_activated)
   ASSERT_EQ(law.step(q, {}, {}, 1e-3), robot_package::Status::ok);
   robot_package::Vector needed{}, zero{};
   ASSERT_EQ(
-    robot_package_inverse_dynamics(q.data(), zero.data(), zero.data(), robot_package_inertia, needed.data()), 0);
-  for (std::size_t i = 0; i < nv; ++i) EXPECT_NEAR(law.efforts()[i], needed[i], 1e-9 * (1.0 + std::abs(needed[i])));
+    robot_package_inverse_dynamics(
+      q.data(), zero.data(), zero.data(), robot_package_inertia, needed.data()),
+    0);
+  for (std::size_t i = 0; i < nv; ++i)
+    EXPECT_NEAR(law.efforts()[i], needed[i], 1e-9 * (1.0 + std::abs(needed[i])));
 }
 
 TEST(HybridForceLaw, refuses_forces_and_holds_without_a_sensor)
@@ -131,5 +148,6 @@ TEST(Stability, grows_with_gains_that_are_too_large)
     robot_package::worst_growth_rate(robot_package::unloaded(), large, large, false, timing),
     robot_package::allowed_growth);
   EXPECT_LE(
-    robot_package::worst_growth_rate(robot_package::unloaded(), {}, {}, false, timing), robot_package::allowed_growth);
+    robot_package::worst_growth_rate(robot_package::unloaded(), {}, {}, false, timing),
+    robot_package::allowed_growth);
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "pluginlib/class_list_macros.hpp"
 #include "rclcpp/qos.hpp"
@@ -49,8 +51,8 @@ std::string CartesianImpedanceController::configure()
   wishes.workspace_upper = p.workspace_upper;
   wishes.path_tolerance = p.path_tolerance;
   std::string wrong = bound(settings_);
-  wishes.reaction_time =
-    reaction_time_of(p.reaction_time, lateness(timing_), settings_.effort_limits, settings_.effort_rates);
+  wishes.reaction_time = reaction_time_of(
+    p.reaction_time, lateness(timing_), settings_.effort_limits, settings_.effort_rates);
   if (wrong.empty()) wrong = settings_of(wishes, settings_);
   if (!wrong.empty()) return wrong;
   weigh(p.terms, settings_.weights);
@@ -68,10 +70,13 @@ std::string CartesianImpedanceController::problem_with(const Inertia & inertia) 
 std::vector<EffortController::ReferenceName> CartesianImpedanceController::reference_names() const
 {
   std::vector<std::string> names;
-  if (parameters_.reference_interfaces == "pose") {
+  if (parameters_.reference_interfaces == "pose")
+  {
     names = {"position.x",    "position.y",    "position.z",   "orientation.x",
              "orientation.y", "orientation.z", "orientation.w"};
-  } else {
+  }
+  else
+  {
     names = {"linear.x", "linear.y", "linear.z", "angular.x", "angular.y", "angular.z"};
   }
   std::vector<ReferenceName> made;
@@ -90,7 +95,8 @@ void CartesianImpedanceController::subscribe()
   pressings_ = node->create_subscription<WrenchStamped>(
     "~/target_wrench", qos, [this](const WrenchStamped::SharedPtr message) { receive(*message); });
   stiffenings_ = node->create_subscription<Float64MultiArray>(
-    "~/target_stiffness", qos, [this](const Float64MultiArray::SharedPtr message) { receive(*message); });
+    "~/target_stiffness", qos,
+    [this](const Float64MultiArray::SharedPtr message) { receive(*message); });
 }
 
 void CartesianImpedanceController::unsubscribe()
@@ -107,7 +113,8 @@ bool CartesianImpedanceController::start()
   Wrench old_wrench{};
   (void)wishes_.take(old_wish);
   (void)wrenches_.take(old_wrench);
-  if (std::array<double, 36> stiffness; stiffnesses_.take(stiffness)) law_.want_stiffness(stiffness);
+  std::array<double, 36> stiffness;
+  if (stiffnesses_.take(stiffness)) law_.want_stiffness(stiffness);
   return law_.start(q_);
 }
 
@@ -121,16 +128,19 @@ void CartesianImpedanceController::forget()
 
 void CartesianImpedanceController::follow(const std::vector<double> & references)
 {
-  const bool is_said =
-    std::all_of(references.begin(), references.end(), [](double value) { return std::isfinite(value); });
+  const bool is_said = std::all_of(
+    references.begin(), references.end(), [](double value) { return std::isfinite(value); });
   if (!is_said) return;  // a pose stays, a twist ends
-  if (references.size() == 7) {
+  if (references.size() == 7)
+  {
     if (std::equal(references.begin(), references.end(), last_.begin())) return;
     std::copy(references.begin(), references.end(), last_.begin());
     Placed goal;
     const std::array<double, 4> quaternion{last_[3], last_[4], last_[5], last_[6]};
     refuses_ = !place({last_[0], last_[1], last_[2]}, quaternion, goal) || !law_.go_to(goal);
-  } else {
+  }
+  else
+  {
     const auto & r = references;
     refuses_ = !law_.drive({r[3], r[4], r[5], r[0], r[1], r[2]}, 1.5 * timing_.period);
   }
@@ -139,22 +149,27 @@ void CartesianImpedanceController::follow(const std::vector<double> & references
 return_type CartesianImpedanceController::update_reference_from_subscribers(
   const rclcpp::Time &, const rclcpp::Duration &)
 {
-  if (ToolWish wish; wishes_.take(wish)) {
-    if (wish.own) {
+  if (ToolWish wish; wishes_.take(wish))
+  {
+    if (wish.own)
+    {
       const Rotation R = law_.reference().placed().R();
       const Three w = turned(R, {wish.twist[0], wish.twist[1], wish.twist[2]});
       const Three v = turned(R, {wish.twist[3], wish.twist[4], wish.twist[5]});
       wish.twist = {w[0], w[1], w[2], v[0], v[1], v[2]};
     }
-    refuses_ = wish.is_pose ? !law_.go_to(wish.pose) : !law_.drive(wish.twist, parameters_.twist_timeout);
+    refuses_ =
+      wish.is_pose ? !law_.go_to(wish.pose) : !law_.drive(wish.twist, parameters_.twist_timeout);
   }
   return return_type::OK;
 }
 
 bool CartesianImpedanceController::compute(double period)
 {
-  if (Wrench wrench; wrenches_.take(wrench)) law_.press(wrench);
-  if (std::array<double, 36> stiffness; stiffnesses_.take(stiffness)) law_.want_stiffness(stiffness);
+  Wrench wrench;
+  if (wrenches_.take(wrench)) law_.press(wrench);
+  std::array<double, 36> stiffness;
+  if (stiffnesses_.take(stiffness)) law_.want_stiffness(stiffness);
   return law_.step(q_, v_, period) == Status::ok;
 }
 
@@ -162,7 +177,8 @@ void CartesianImpedanceController::receive(const PoseStamped & message)
 {
   ToolWish wish;
   std::string wrong = wish_of(message, wish);
-  if (wrong.empty() && !law_.is_in_workspace(wish.pose)) wrong = "it is outside workspace_lower and workspace_upper";
+  if (wrong.empty() && !law_.is_in_workspace(wish.pose))
+    wrong = "it is outside workspace_lower and workspace_upper";
   if (!wrong.empty()) return refuse("target pose refused: " + wrong);
   wishes_.put(wish);
 }
@@ -184,15 +200,24 @@ void CartesianImpedanceController::receive(const WrenchStamped & message)
   Wrench wrench{};
   const Six given{m.x, m.y, m.z, f.x, f.y, f.z};
   std::copy(given.begin(), given.end(), wrench.begin() + (own ? 6 : 0));
-  if (!own && !is_root(message.header.frame_id)) {
-    refuse("target wrench refused: it is in frame " + message.header.frame_id + ", neither the root's nor the tool's");
-  } else if (!is_finite(given)) {
+  if (!own && !is_root(message.header.frame_id))
+  {
+    refuse(
+      "target wrench refused: it is in frame " + message.header.frame_id +
+      ", neither the root's nor the tool's");
+  }
+  else if (!is_finite(given))
+  {
     refuse("target wrench refused: it is not finite");
-  } else if (
+  }
+  else if (
     std::hypot(m.x, m.y, m.z) > settings_.gains.largest_moment ||
-    std::hypot(f.x, f.y, f.z) > settings_.gains.largest_force) {
+    std::hypot(f.x, f.y, f.z) > settings_.gains.largest_force)
+  {
     refuse("target wrench refused: it is beyond largest_moment or largest_force");
-  } else {
+  }
+  else
+  {
     wrenches_.put(wrench);
   }
 }
@@ -201,7 +226,8 @@ void CartesianImpedanceController::receive(const Float64MultiArray & message)
 {
   CartesianSettings changed = settings_;
   std::string wrong = stiffness_of(
-    message.data, {parameters_.largest_stiffness[0], parameters_.largest_stiffness[1]}, changed.stiffness);
+    message.data, {parameters_.largest_stiffness[0], parameters_.largest_stiffness[1]},
+    changed.stiffness);
   if (wrong.empty()) wrong = instability_of(changed, inertia(), timing_, "it is");
   if (!wrong.empty()) return refuse("target stiffness refused: " + wrong);
   settings_ = changed;
@@ -213,33 +239,53 @@ void CartesianImpedanceController::describe(Condition & condition) const
   const auto & out = law_.output();
   const Six & e = out.error;
   condition.wanted = out.wanted;
-  condition.state = 10 * static_cast<int>(law_.mode()) + (refuses_ ? 9 : static_cast<int>(law_.stopped()));
+  condition.state =
+    10 * static_cast<int>(law_.mode()) + (refuses_ ? 9 : static_cast<int>(law_.stopped()));
   condition.joint = static_cast<int>(law_.stopped_by());
-  condition.numbers = {law_.reference().pace(), out.manipulability, out.braking, std::hypot(e[3], e[4], e[5])};
+  condition.numbers = {
+    law_.reference().pace(), out.manipulability, out.braking, std::hypot(e[3], e[4], e[5])};
 }
 
 EffortController::Told CartesianImpedanceController::tell_of(const Condition & condition) const
 {
   Told told;
   const auto & numbers = condition.numbers;
-  const double pace = numbers[0], manipulability = numbers[1], braking = numbers[2], error = numbers[3];
+  const double pace = numbers[0], manipulability = numbers[1], braking = numbers[2],
+               error = numbers[3];
   const auto stopped = condition.state % 10;
   told.warns = stopped != 0 || braking > 0.0;
-  if (stopped == 9) {
+  if (stopped == 9)
+  {
     told.message = "the reference is refused: it is no pose, or outside the workspace";
-  } else if (stopped == static_cast<int>(Stopped::joint_at_limit)) {
+  }
+  else if (stopped == static_cast<int>(Stopped::joint_at_limit))
+  {
     told.message = std::string("the tool does not reach its target: joint ") +
-                   robot_package_joint_names[condition.joint] + " is at its limit; it is held where it is";
-  } else if (stopped == static_cast<int>(Stopped::singular)) {
-    told.message = "the tool does not reach its target: the arm is in or near a singular posture there; it is held "
-                   "where it is";
-  } else if (stopped == static_cast<int>(Stopped::off_path)) {
-    told.message = "the tool was farther from its target than path_tolerance: it is held where it is";
-  } else if (stopped == static_cast<int>(Stopped::moved_while_held)) {
+                   robot_package_joint_names[condition.joint] +
+                   " is at its limit; it is held where it is";
+  }
+  else if (stopped == static_cast<int>(Stopped::singular))
+  {
+    told.message =
+      "the tool does not reach its target: the arm is in or near a singular posture there; it is "
+      "held "
+      "where it is";
+  }
+  else if (stopped == static_cast<int>(Stopped::off_path))
+  {
+    told.message =
+      "the tool was farther from its target than path_tolerance: it is held where it is";
+  }
+  else if (stopped == static_cast<int>(Stopped::moved_while_held))
+  {
     told.message = "the robot was moved while it was held: it is held where it is now";
-  } else if (braking > 0.0) {
+  }
+  else if (braking > 0.0)
+  {
     told.message = "joints are kept from going faster than their velocity limits";
-  } else {
+  }
+  else
+  {
     const char * const modes[] = {"holding", "on its way to a pose", "moving with a twist"};
     told.message = modes[condition.state / 10];
   }

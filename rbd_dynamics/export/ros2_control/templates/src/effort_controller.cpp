@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <memory>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "rclcpp/logging.hpp"
 #include "rclcpp/qos.hpp"
@@ -21,7 +24,8 @@ static_assert(ROBOT_PACKAGE_NQ == ROBOT_PACKAGE_NV && ROBOT_PACKAGE_JOINTS == RO
 static_assert(std::is_same_v<Real, double>);
 
 static constexpr double longest_transition = 60.0;  // s
-static constexpr double full_time = 0.1;            // s, in which an effort goes from nothing to its limit by default
+static constexpr double full_time =
+  0.1;  // s, in which an effort goes from nothing to its limit by default
 
 bool has(const std::vector<std::string> & names, const char * name)
 {
@@ -30,40 +34,51 @@ bool has(const std::vector<std::string> & names, const char * name)
 
 bool by_joint(const std::vector<double> & given, const Vector & otherwise, Vector & out)
 {
-  if (given.empty()) {
+  if (given.empty())
+  {
     out = otherwise;
-  } else if (given.size() == nv && std::all_of(given.begin(), given.end(), [](double x) { return x >= 0.0; })) {
+  }
+  else if (
+    given.size() == nv &&
+    std::all_of(given.begin(), given.end(), [](double x) { return x >= 0.0; }))
+  {
     std::copy(given.begin(), given.end(), out.begin());
-  } else {
+  }
+  else
+  {
     return false;
   }
   return true;
 }
 
 std::string effort_bounds(
-  const std::vector<double> & given_limits, const std::vector<double> & given_rates, Vector & limits, Vector & rates)
+  const std::vector<double> & given_limits, const std::vector<double> & given_rates,
+  Vector & limits, Vector & rates)
 {
-  const std::string each = " needs a number of at least 0 for each of " + std::to_string(nv) + " joints, or none";
+  const std::string each =
+    " needs a number of at least 0 for each of " + std::to_string(nv) + " joints, or none";
   Vector described{}, usual{};
   std::copy(robot_package_effort_limits, robot_package_effort_limits + nv, described.begin());
   if (!by_joint(given_limits, described, limits)) return "effort_limits" + each;
-  std::transform(limits.begin(), limits.end(), usual.begin(), [](double limit) {
-    return std::min(limit / full_time, usual_rate);
-  });
+  std::transform(
+    limits.begin(), limits.end(), usual.begin(),
+    [](double limit) { return std::min(limit / full_time, usual_rate); });
   return by_joint(given_rates, usual, rates) ? "" : "effort_rates" + each;
 }
 
 InterfaceConfiguration EffortController::command_interface_configuration() const
 {
   InterfaceConfiguration wanted{interface_configuration_type::INDIVIDUAL, {}};
-  for (const char * joint : robot_package_joint_names) wanted.names.push_back(std::string(joint) + "/effort");
+  for (const char * joint : robot_package_joint_names)
+    wanted.names.push_back(std::string(joint) + "/effort");
   return wanted;
 }
 
 InterfaceConfiguration EffortController::state_interface_configuration() const
 {
   InterfaceConfiguration wanted{interface_configuration_type::INDIVIDUAL, {}};
-  for (const char * joint : robot_package_joint_names) {
+  for (const char * joint : robot_package_joint_names)
+  {
     wanted.names.push_back(std::string(joint) + "/position");
     wanted.names.push_back(std::string(joint) + "/velocity");
   }
@@ -80,14 +95,17 @@ double EffortController::period_of_cycles() const
 CallbackReturn EffortController::on_configure(const rclcpp_lifecycle::State &)
 {
   const auto node = get_node();
-  std::string wrong = period_of_cycles() > 0.0 ? configure() : "the rate of the controller is not known";
-  if (wrong.empty()) {
+  std::string wrong =
+    period_of_cycles() > 0.0 ? configure() : "the rate of the controller is not known";
+  if (wrong.empty())
+  {
     payload_ = payload();
     if (!payload_.frame.empty()) wrong = loads_.set(payload_.frame, payload_.load);
     if (!wrong.empty()) wrong = "payload: " + wrong;
   }
   if (wrong.empty()) wrong = problem_with(loads_.inertia());
-  if (!wrong.empty()) {
+  if (!wrong.empty())
+  {
     RCLCPP_ERROR(node->get_logger(), "%s", wrong.c_str());
     return CallbackReturn::ERROR;
   }
@@ -95,10 +113,11 @@ CallbackReturn EffortController::on_configure(const rclcpp_lifecycle::State &)
   subscribe();
   service_ = node->create_service<SetPayload>(
     "~/set_payload",
-    [this](const std::shared_ptr<SetPayload::Request> request, std::shared_ptr<SetPayload::Response> response) {
-      change_payload(*request, *response);
-    });
-  diagnostics_ = node->create_publisher<DiagnosticArray>("/diagnostics", rclcpp::SystemDefaultsQoS());
+    [this](
+      const std::shared_ptr<SetPayload::Request> request,
+      std::shared_ptr<SetPayload::Response> response) { change_payload(*request, *response); });
+  diagnostics_ =
+    node->create_publisher<DiagnosticArray>("/diagnostics", rclcpp::SystemDefaultsQoS());
   diagnostics_->on_activate();
   timer_ = node->create_wall_timer(std::chrono::seconds(1), [this] { tell(); });
   return CallbackReturn::SUCCESS;
@@ -114,10 +133,12 @@ CallbackReturn EffortController::on_cleanup(const rclcpp_lifecycle::State &)
 }
 
 #ifdef ROBOT_PACKAGE_HAS_REFERENCE_LIST
-std::vector<hardware_interface::CommandInterface::SharedPtr> EffortController::on_export_reference_interfaces_list()
+std::vector<hardware_interface::CommandInterface::SharedPtr>
+EffortController::on_export_reference_interfaces_list()
 {
   references_.clear();
-  for (const auto & [joint, name] : reference_names()) {
+  for (const auto & [joint, name] : reference_names())
+  {
     hardware_interface::InterfaceInfo info;
     info.name = name;
     info.data_type = "double";
@@ -136,9 +157,11 @@ std::vector<hardware_interface::CommandInterface> EffortController::on_export_re
   reference_interfaces_.assign(names.size(), nothing);
   read_references_.assign(names.size(), nothing);
   std::size_t place = 0;
-  for (const auto & [joint, name] : names) {
+  for (const auto & [joint, name] : names)
+  {
     made.emplace_back(
-      get_node()->get_name(), joint.empty() ? name : joint + "/" + name, &reference_interfaces_[place++]);
+      get_node()->get_name(), joint.empty() ? name : joint + "/" + name,
+      &reference_interfaces_[place++]);
   }
   return made;
 }
@@ -157,7 +180,8 @@ void EffortController::forget_references()
 
 void EffortController::read_references()
 {
-  for (std::size_t place = 0; place < read_references_.size(); ++place) {
+  for (std::size_t place = 0; place < read_references_.size(); ++place)
+  {
 #ifdef ROBOT_PACKAGE_HAS_REFERENCE_LIST
     // one that is being written just now: as it was
     if (const auto read = references_[place]->get_optional()) read_references_[place] = *read;
@@ -168,7 +192,7 @@ void EffortController::read_references()
 }
 
 // What a controller in front wrote before, or will no longer write, is not followed.
-bool EffortController::on_set_chained_mode(bool)
+bool EffortController::on_set_chained_mode([[maybe_unused]] bool chained_mode)
 {
   forget_references();
   return true;
@@ -176,7 +200,8 @@ bool EffortController::on_set_chained_mode(bool)
 
 bool EffortController::read_state()
 {
-  for (std::size_t i = 0; i < nv; ++i) {
+  for (std::size_t i = 0; i < nv; ++i)
+  {
 #if CONTROLLER_INTERFACE_VERSION_GTE(4, 27, 0)
     const auto position = state_interfaces_[2 * i].get_optional(),
                velocity = state_interfaces_[2 * i + 1].get_optional();
@@ -193,17 +218,20 @@ bool EffortController::read_state()
 
 CallbackReturn EffortController::on_activate(const rclcpp_lifecycle::State &)
 {
-  if (!read_state() || !is_finite(q_)) {
+  if (!read_state() || !is_finite(q_))
+  {
     RCLCPP_ERROR(get_node()->get_logger(), "the robot's position is not known");
     return CallbackReturn::ERROR;
   }
-  if (!connect_sensor()) {
+  if (!connect_sensor())
+  {
     RCLCPP_ERROR(get_node()->get_logger(), "the sensor's state interfaces are not there");
     return CallbackReturn::ERROR;
   }
   forget_references();
   longest_ = 0.0;
-  if (!start()) {
+  if (!start())
+  {
     RCLCPP_ERROR(get_node()->get_logger(), "the robot cannot be held where it is");
     return CallbackReturn::ERROR;
   }
@@ -220,27 +248,36 @@ CallbackReturn EffortController::on_deactivate(const rclcpp_lifecycle::State &)
   return all ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;
 }
 
-return_type EffortController::update_and_write_commands(const rclcpp::Time &, const rclcpp::Duration & period)
+return_type EffortController::update_and_write_commands(
+  const rclcpp::Time &, const rclcpp::Duration & period)
 {
   const auto begin = std::chrono::steady_clock::now();
-  if (is_in_chained_mode()) {
+  if (is_in_chained_mode())
+  {
     read_references();
     follow(read_references_);
   }
-  if (NewLoad load; new_loads_.take(load)) carry(load.inertia, load.transition);
+  if (NewLoad load; new_loads_.take(load))
+  {
+    carry(load.inertia, load.transition);
+  }
   if (!read_state()) return return_type::ERROR;
-  if (!compute(period.seconds())) return return_type::ERROR;  // no number that is not known to be right
-  for (std::size_t i = 0; i < nv; ++i) {
+  if (!compute(period.seconds()))
+    return return_type::ERROR;  // no number that is not known to be right
+  for (std::size_t i = 0; i < nv; ++i)
+  {
     if (!command_interfaces_[i].set_value(efforts()[i])) return return_type::ERROR;
   }
-  longest_ = std::max(longest_, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  longest_ = std::max(
+    longest_, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   Condition condition{efforts(), efforts(), longest_, 0, 0, {}};
   describe(condition);
   conditions_.put(condition);
   return return_type::OK;
 }
 
-void EffortController::change_payload(const SetPayload::Request & request, SetPayload::Response & response)
+void EffortController::change_payload(
+  const SetPayload::Request & request, SetPayload::Response & response)
 {
   const auto & given = request.payload.inertia;
   const Load load{
@@ -248,9 +285,12 @@ void EffortController::change_payload(const SetPayload::Request & request, SetPa
     {given.com.x, given.com.y, given.com.z},
     {given.ixx, given.ixy, given.ixz, given.iyy, given.iyz, given.izz}};
   const double asked = request.transition_time;
-  if (!(asked >= 0.0 && asked <= longest_transition)) {
+  if (!(asked >= 0.0 && asked <= longest_transition))
+  {
     response.message = "transition_time is from 0 to 60 s";
-  } else {
+  }
+  else
+  {
     Loads changed = loads_;
     response.message = changed.set(request.payload.header.frame_id, load);
     if (response.message.empty()) response.message = problem_with(changed.inertia());
@@ -258,7 +298,8 @@ void EffortController::change_payload(const SetPayload::Request & request, SetPa
   }
   response.success = response.message.empty();
   response.total_mass = loads_.mass();
-  if (response.success) new_loads_.put({loads_.inertia(), asked > 0.0 ? asked : payload_.transition_time});
+  if (response.success)
+    new_loads_.put({loads_.inertia(), asked > 0.0 ? asked : payload_.transition_time});
 }
 
 void EffortController::tell()
@@ -269,15 +310,18 @@ void EffortController::tell()
   Status status;
   status.name = get_node()->get_name();
   status.hardware_id = "robot_package";
-  const auto add = [&status](const char * key, const std::string & value) {
+  const auto add = [&status](const char * key, const std::string & value)
+  {
     diagnostic_msgs::msg::KeyValue pair;
     pair.key = key;
     pair.value = value;
     status.values.push_back(pair);
   };
   std::string cut;
-  for (std::size_t i = 0; runs && i < nv; ++i) {
-    if (now.efforts[i] != now.wanted[i]) cut += (cut.empty() ? "" : ", ") + std::string(robot_package_joint_names[i]);
+  for (std::size_t i = 0; runs && i < nv; ++i)
+  {
+    if (now.efforts[i] != now.wanted[i])
+      cut += (cut.empty() ? "" : ", ") + std::string(robot_package_joint_names[i]);
   }
   Told told;
   if (runs) told = tell_of(now);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "pluginlib/class_list_macros.hpp"
 #include "rclcpp/logging.hpp"
@@ -15,24 +17,28 @@ namespace robot_package
 using controller_interface::return_type;
 using robot_package_settings::Params;
 
-std::string FeedforwardController::settings_from(const Params & given, FeedforwardSettings & settings) const
+std::string FeedforwardController::settings_from(
+  const Params & given, FeedforwardSettings & settings) const
 {
-  const std::string each = " needs a number of at least 0 for each of " + std::to_string(nv) + " joints, or none";
+  const std::string each =
+    " needs a number of at least 0 for each of " + std::to_string(nv) + " joints, or none";
   if (!by_joint(given.kp, {}, settings.kp)) return "kp" + each;
   if (!by_joint(given.kd, {}, settings.kd)) return "kd" + each;
-  const std::string wrong =
-    effort_bounds(given.effort_limits, given.effort_rates, settings.effort_limits, settings.effort_rates);
+  const std::string wrong = effort_bounds(
+    given.effort_limits, given.effort_rates, settings.effort_limits, settings.effort_rates);
   if (!wrong.empty()) return wrong;
   if (!is_finite(settings.kp) || !is_finite(settings.kd)) return "kp and kd are finite";
   const bool computed = given.law == "computed_torque";
-  if (computed && !has(given.terms, "inertia")) {
+  if (computed && !has(given.terms, "inertia"))
+  {
     return "law computed_torque needs the term inertia: its feedback is an acceleration";
   }
   weigh(given.terms, settings.weights);
   settings.weights[5] = given.evaluate_at == "desired" ? 1.0 : 0.0;
   settings.weights[6] = computed ? 1.0 : 0.0;
   settings.has_positions = has(given.reference_interfaces, "position");
-  const bool efforts_alone = given.reference_interfaces.size() == 1 && has(given.reference_interfaces, "effort");
+  const bool efforts_alone =
+    given.reference_interfaces.size() == 1 && has(given.reference_interfaces, "effort");
   if (!settings.has_positions && !efforts_alone)
     return "reference_interfaces are position, and others, or effort alone";
   return "";
@@ -48,17 +54,20 @@ std::string FeedforwardController::configure()
 
 std::string FeedforwardController::problem_with(const Inertia & inertia) const
 {
-  const double growth = worst_growth_rate(inertia, settings_.kp, settings_.kd, settings_.weights[6] == 1.0, timing_);
+  const double growth =
+    worst_growth_rate(inertia, settings_.kp, settings_.kd, settings_.weights[6] == 1.0, timing_);
   if (growth <= allowed_growth) return "";
-  return "kp and kd are unstable at " + std::to_string(1.0 / timing_.period) + " Hz with a delay of " +
-         std::to_string(timing_.delay) + " s: in a posture within the joints' limits errors grow by a factor of e in " +
+  return "kp and kd are unstable at " + std::to_string(1.0 / timing_.period) +
+         " Hz with a delay of " + std::to_string(timing_.delay) +
+         " s: in a posture within the joints' limits errors grow by a factor of e in " +
          std::to_string(1.0 / growth) + " s (`rbd_dynamics gains` computes gains that are stable)";
 }
 
 std::vector<EffortController::ReferenceName> FeedforwardController::reference_names() const
 {
   std::vector<ReferenceName> made;
-  for (const auto & name : parameters_.reference_interfaces) {
+  for (const auto & name : parameters_.reference_interfaces)
+  {
     for (const char * joint : robot_package_joint_names) made.emplace_back(joint, name);
   }
   return made;
@@ -85,7 +94,8 @@ bool FeedforwardController::start()
 void FeedforwardController::follow(const std::vector<double> & references)
 {
   auto from = references.begin();
-  for (const auto & name : parameters_.reference_interfaces) {
+  for (const auto & name : parameters_.reference_interfaces)
+  {
     // by their first letters: position, velocity, acceleration, effort
     Vector & values = name[0] == 'p'   ? reference_.position
                       : name[0] == 'v' ? reference_.velocity
@@ -101,11 +111,15 @@ return_type FeedforwardController::update_reference_from_subscribers(
 {
   since_ += period.seconds();
   if (received_.take(reference_)) since_ = 0.0;
-  if (since_ > parameters_.reference_timeout) reference_ = Reference::none();  // the law holds what it wanted last
+  if (since_ > parameters_.reference_timeout)
+    reference_ = Reference::none();  // the law holds what it wanted last
   return return_type::OK;
 }
 
-bool FeedforwardController::compute(double period) { return law_.step(q_, v_, reference_, period) == Status::ok; }
+bool FeedforwardController::compute(double period)
+{
+  return law_.step(q_, v_, reference_, period) == Status::ok;
+}
 
 void FeedforwardController::describe(Condition & condition) const
 {
@@ -122,23 +136,31 @@ void FeedforwardController::receive(const JointTrajectory & message)
 {
   const auto & names = message.joint_names;
   const auto logger = get_node()->get_logger();
-  if (message.points.size() != 1 || message.points[0].positions.size() != names.size()) {
-    RCLCPP_WARN(logger, "reference ignored: it needs one point with a position for each of its joints");
+  if (message.points.size() != 1 || message.points[0].positions.size() != names.size())
+  {
+    RCLCPP_WARN(
+      logger, "reference ignored: it needs one point with a position for each of its joints");
     return;
   }
   const auto & point = message.points[0];
-  for (const auto * each : {&point.velocities, &point.accelerations, &point.effort}) {
-    if (!each->empty() && each->size() != names.size()) {
+  for (const auto * each : {&point.velocities, &point.accelerations, &point.effort})
+  {
+    if (!each->empty() && each->size() != names.size())
+    {
       RCLCPP_WARN(
-        logger, "reference ignored: velocities, accelerations and effort have a number for each of its joints, or none");
+        logger,
+        "reference ignored: velocities, accelerations and effort have a number for each of its "
+        "joints, or none");
       return;
     }
   }
   Reference given = Reference::none();
-  for (std::size_t i = 0; i < nv; ++i) {
-    const auto place =
-      static_cast<std::size_t>(std::find(names.begin(), names.end(), robot_package_joint_names[i]) - names.begin());
-    if (place == names.size()) {
+  for (std::size_t i = 0; i < nv; ++i)
+  {
+    const auto place = static_cast<std::size_t>(
+      std::find(names.begin(), names.end(), robot_package_joint_names[i]) - names.begin());
+    if (place == names.size())
+    {
       RCLCPP_WARN(logger, "reference ignored: joint %s is missing", robot_package_joint_names[i]);
       return;
     }
@@ -146,8 +168,11 @@ void FeedforwardController::receive(const JointTrajectory & message)
     given.velocity[i] = point.velocities.empty() ? 0.0 : point.velocities[place];
     given.acceleration[i] = point.accelerations.empty() ? 0.0 : point.accelerations[place];
     given.effort[i] = point.effort.empty() ? 0.0 : point.effort[place];
-    if (!std::isfinite(given.position[i] + given.velocity[i] + given.acceleration[i] + given.effort[i])) {
-      RCLCPP_WARN(logger, "reference ignored: joint %s is not finite", robot_package_joint_names[i]);
+    if (!std::isfinite(
+          given.position[i] + given.velocity[i] + given.acceleration[i] + given.effort[i]))
+    {
+      RCLCPP_WARN(
+        logger, "reference ignored: joint %s is not finite", robot_package_joint_names[i]);
       return;
     }
   }
@@ -156,4 +181,5 @@ void FeedforwardController::receive(const JointTrajectory & message)
 
 }  // namespace robot_package
 
-PLUGINLIB_EXPORT_CLASS(robot_package::FeedforwardController, controller_interface::ChainableControllerInterface)
+PLUGINLIB_EXPORT_CLASS(
+  robot_package::FeedforwardController, controller_interface::ChainableControllerInterface)

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters of the controller that presses: taken when it is configured, and while it runs.
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "robot_package/common/parameter_changes.hpp"
 #include "robot_package/hybrid/hybrid_force_controller.hpp"
 #include "robot_package/hybrid/hybrid_stability.hpp"
@@ -13,23 +17,49 @@ static const ParameterTable<P> & table()
 {
   static const ParameterTable<P> made(
     {
-      {"kp", &P::kp}, {"kd", &P::kd}, {"task_ki", &P::task_ki}, {"task_integral_limit", &P::task_integral_limit},
-      {"ki", &P::ki}, {"integral_limit", &P::integral_limit}, {"normal_damping", &P::normal_damping},
-      {"posture_kp", &P::posture_kp}, {"posture_kd", &P::posture_kd}, {"largest_force", &P::largest_force},
-      {"largest_side_force", &P::largest_side_force}, {"largest_moment", &P::largest_moment},
-      {"largest_power", &P::largest_power}, {"force_rate", &P::force_rate}, {"normal_speed", &P::normal_speed},
-      {"contact_force", &P::contact_force}, {"contact_debounce", &P::contact_debounce},
-      {"contact_timeout", &P::contact_timeout}, {"approach_speed", &P::approach_speed},
-      {"approach_force", &P::approach_force}, {"approach_distance", &P::approach_distance},
-      {"approach_timeout", &P::approach_timeout}, {"constraint_tolerance", &P::constraint_tolerance},
-      {"press_tolerance", &P::press_tolerance}, {"reach", &P::reach}, {"hold_stiffness", &P::hold_stiffness},
-      {"hold_damping", &P::hold_damping}, {"hold_tolerance", &P::hold_tolerance}, {"follow_rate", &P::follow_rate},
-      {"velocity_limits", &P::velocity_limits}, {"acceleration_limits", &P::acceleration_limits},
-      {"joint_velocity_limits", &P::joint_velocity_limits}, {"path_tolerance", &P::path_tolerance},
-      {"twist_timeout", &P::twist_timeout}, {"sensor_timeout", &P::sensor_timeout},
-      {"sensor_delay", &P::sensor_delay}, {"state_timeout", &P::state_timeout}, {"reaction_time", &P::reaction_time},
-      {"task_position", &P::task_position}, {"task_orientation", &P::task_orientation},
-      {"contact_offset", &P::contact_offset}, {"delay", &P::delay}, {"actuator_bandwidth", &P::actuator_bandwidth},
+      {"kp", &P::kp},
+      {"kd", &P::kd},
+      {"task_ki", &P::task_ki},
+      {"task_integral_limit", &P::task_integral_limit},
+      {"ki", &P::ki},
+      {"integral_limit", &P::integral_limit},
+      {"normal_damping", &P::normal_damping},
+      {"posture_kp", &P::posture_kp},
+      {"posture_kd", &P::posture_kd},
+      {"largest_force", &P::largest_force},
+      {"largest_side_force", &P::largest_side_force},
+      {"largest_moment", &P::largest_moment},
+      {"largest_power", &P::largest_power},
+      {"force_rate", &P::force_rate},
+      {"normal_speed", &P::normal_speed},
+      {"contact_force", &P::contact_force},
+      {"contact_debounce", &P::contact_debounce},
+      {"contact_timeout", &P::contact_timeout},
+      {"approach_speed", &P::approach_speed},
+      {"approach_force", &P::approach_force},
+      {"approach_distance", &P::approach_distance},
+      {"approach_timeout", &P::approach_timeout},
+      {"constraint_tolerance", &P::constraint_tolerance},
+      {"press_tolerance", &P::press_tolerance},
+      {"reach", &P::reach},
+      {"hold_stiffness", &P::hold_stiffness},
+      {"hold_damping", &P::hold_damping},
+      {"hold_tolerance", &P::hold_tolerance},
+      {"follow_rate", &P::follow_rate},
+      {"velocity_limits", &P::velocity_limits},
+      {"acceleration_limits", &P::acceleration_limits},
+      {"joint_velocity_limits", &P::joint_velocity_limits},
+      {"path_tolerance", &P::path_tolerance},
+      {"twist_timeout", &P::twist_timeout},
+      {"sensor_timeout", &P::sensor_timeout},
+      {"sensor_delay", &P::sensor_delay},
+      {"state_timeout", &P::state_timeout},
+      {"reaction_time", &P::reaction_time},
+      {"task_position", &P::task_position},
+      {"task_orientation", &P::task_orientation},
+      {"contact_offset", &P::contact_offset},
+      {"delay", &P::delay},
+      {"actuator_bandwidth", &P::actuator_bandwidth},
     },
     {"effort_limits", "effort_rates", "gravity_compensated", "wrench_of_robot", "transition_time"});
   return made;
@@ -83,8 +113,8 @@ static std::string take(const P & p, const Timing & timing, HybridSettings & set
   limits.hold_stiffness = p.hold_stiffness;
   limits.hold_damping = p.hold_damping;
   limits.hold_tolerance = p.hold_tolerance;
-  wishes.reaction_time =
-    reaction_time_of(p.reaction_time, lateness(timing), settings.effort_limits, settings.effort_rates);
+  wishes.reaction_time = reaction_time_of(
+    p.reaction_time, lateness(timing), settings.effort_limits, settings.effort_rates);
   wishes.period = timing.period;
   wishes.actuator_lag = lag_of(timing);
   return settings_of(wishes, settings);
@@ -115,23 +145,28 @@ void HybridForceController::watch_parameters(bool watches)
   if (!watches) return;
   const auto node = get_node();
   using Given = std::vector<rclcpp::Parameter>;
-  judge_ = node->add_on_set_parameters_callback([this](const Given & given) {
-    rcl_interfaces::msg::SetParametersResult result;
-    result.reason = problem_with_change(given);
-    result.successful = result.reason.empty();
-    return result;
-  });
+  judge_ = node->add_on_set_parameters_callback(
+    [this](const Given & given)
+    {
+      rcl_interfaces::msg::SetParametersResult result;
+      result.reason = problem_with_change(given);
+      result.successful = result.reason.empty();
+      return result;
+    });
   changed_ = node->add_post_set_parameters_callback([this](const Given & given) { change(given); });
 }
 
-// What is asked for is judged as a whole: by its own bounds, by stability, and by what the tool is doing now.
+// What is asked for is judged as a whole: by its own bounds, by stability, and by what the tool is
+// doing now.
 std::string HybridForceController::problem_with_change(const std::vector<rclcpp::Parameter> & given)
 {
   P changed = parameters_;
   bool is_own = false;
   std::string wrong;
-  for (const auto & each : given) {
-    if (table().is_fixed(each)) return each.get_name() + " is taken when the controller is configured: clean it up first";
+  for (const auto & each : given)
+  {
+    if (table().is_fixed(each))
+      return each.get_name() + " is taken when the controller is configured: clean it up first";
     if (!table().has(each)) continue;
     is_own = true;
     if (wrong.empty()) wrong = table().take(each, changed);

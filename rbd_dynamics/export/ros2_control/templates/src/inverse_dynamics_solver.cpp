@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -23,7 +24,8 @@ namespace
 // Vectors come from outside: their sizes are errors here, not assertions.
 void check(const Eigen::VectorXd & vector, Eigen::Index size, const char * what)
 {
-  if (vector.size() != size) {
+  if (vector.size() != size)
+  {
     throw std::invalid_argument(
       std::string(what) + " has " + std::to_string(vector.size()) + " numbers, the robot needs " +
       std::to_string(size));
@@ -34,14 +36,16 @@ void check(robot_package::Status status, const char * what)
 {
   if (status == robot_package::Status::bad_input)
     throw std::invalid_argument(std::string(what) + ": an input is not finite");
-  if (status != robot_package::Status::ok) throw std::runtime_error(std::string(what) + ": the result is not finite");
+  if (status != robot_package::Status::ok)
+    throw std::runtime_error(std::string(what) + ": the result is not finite");
 }
 
 int frame_of(const std::string & name)
 {
   const auto end = robot_package_frame_names + ROBOT_PACKAGE_FRAMES;
   const auto found = std::find(robot_package_frame_names, end, name);
-  if (found == end) throw InvalidParameterValueException("payload.frame: the robot has no frame named " + name);
+  if (found == end)
+    throw InvalidParameterValueException("payload.frame: the robot has no frame named " + name);
   return static_cast<int>(found - robot_package_frame_names);
 }
 
@@ -54,24 +58,37 @@ void InverseDynamicsSolver::initialize(
   const std::string prefix = param_namespace.empty() ? "" : param_namespace + ".";
   std::string description = robot_description;
   rclcpp::Parameter frame, mass, com, found;
-  if (parameters_interface && description.empty()) {
-    if (parameters_interface->get_parameter("robot_description", found)) description = found.as_string();
+  if (parameters_interface && description.empty())
+  {
+    if (parameters_interface->get_parameter("robot_description", found))
+      description = found.as_string();
   }
-  for (const char * joint : robot_package_joint_names) {
-    if (!description.empty() && description.find(std::string("\"") + joint + "\"") == std::string::npos) {
+  for (const char * joint : robot_package_joint_names)
+  {
+    if (
+      !description.empty() &&
+      description.find(std::string("\"") + joint + "\"") == std::string::npos)
+    {
       throw InvalidParameterValueException(
-        std::string("robot_description has no joint ") + joint + ": it is not the robot that was exported");
+        std::string("robot_description has no joint ") + joint +
+        ": it is not the robot that was exported");
     }
   }
   robot_.detach();
-  if (parameters_interface && parameters_interface->get_parameter(prefix + "payload.frame", frame)) {
+  if (parameters_interface && parameters_interface->get_parameter(prefix + "payload.frame", frame))
+  {
     std::vector<double> place(3, 0.0);
-    if (!parameters_interface->get_parameter(prefix + "payload.mass", mass)) {
+    if (!parameters_interface->get_parameter(prefix + "payload.mass", mass))
+    {
       throw InvalidParameterValueException("payload.frame is given, payload.mass is not");
     }
-    if (parameters_interface->get_parameter(prefix + "payload.com", com)) place = com.as_double_array();
+    if (parameters_interface->get_parameter(prefix + "payload.com", com))
+      place = com.as_double_array();
     if (place.size() != 3) throw InvalidParameterValueException("payload.com needs three numbers");
-    if (robot_.attach(frame_of(frame.as_string()), mass.as_double(), place) != robot_package::Status::ok) {
+    if (
+      robot_.attach(frame_of(frame.as_string()), mass.as_double(), place) !=
+      robot_package::Status::ok)
+    {
       throw InvalidParameterValueException("payload.mass, payload.com: no such load");
     }
   }
@@ -84,10 +101,12 @@ const robot_package::Robot & InverseDynamicsSolver::ready() const
   return robot_;
 }
 
-Eigen::MatrixXd InverseDynamicsSolver::getInertiaMatrix(const Eigen::VectorXd & joint_positions) const
+Eigen::MatrixXd InverseDynamicsSolver::getInertiaMatrix(
+  const Eigen::VectorXd & joint_positions) const
 {
   check(joint_positions, robot_package::nq, "joint_positions");
-  Eigen::MatrixXd result(robot_package::nv, robot_package::nv);  // symmetric: by rows and by columns it is the same
+  Eigen::MatrixXd result(
+    robot_package::nv, robot_package::nv);  // symmetric: by rows and by columns it is the same
   check(ready().mass_matrix(joint_positions, result), "getInertiaMatrix");
   return result;
 }
@@ -102,7 +121,8 @@ Eigen::VectorXd InverseDynamicsSolver::getCoriolisVector(
   return result;
 }
 
-Eigen::VectorXd InverseDynamicsSolver::getGravityVector(const Eigen::VectorXd & joint_positions) const
+Eigen::VectorXd InverseDynamicsSolver::getGravityVector(
+  const Eigen::VectorXd & joint_positions) const
 {
   check(joint_positions, robot_package::nq, "joint_positions");
   Eigen::VectorXd result(robot_package::nv);
@@ -110,7 +130,8 @@ Eigen::VectorXd InverseDynamicsSolver::getGravityVector(const Eigen::VectorXd & 
   return result;
 }
 
-Eigen::VectorXd InverseDynamicsSolver::getFrictionVector(const Eigen::VectorXd & joint_velocities) const
+Eigen::VectorXd InverseDynamicsSolver::getFrictionVector(
+  const Eigen::VectorXd & joint_velocities) const
 {
   check(joint_velocities, robot_package::nv, "joint_velocities");
   Eigen::VectorXd result(robot_package::nv);
@@ -126,10 +147,13 @@ Eigen::VectorXd InverseDynamicsSolver::getTorques(
   check(joint_velocities, robot_package::nv, "joint_velocities");
   check(joint_accelerations, robot_package::nv, "joint_accelerations");
   Eigen::VectorXd result(robot_package::nv);
-  check(ready().inverse_dynamics(joint_positions, joint_velocities, joint_accelerations, result), "getTorques");
+  check(
+    ready().inverse_dynamics(joint_positions, joint_velocities, joint_accelerations, result),
+    "getTorques");
   return result;
 }
 
 }  // namespace robot_package
 
-PLUGINLIB_EXPORT_CLASS(robot_package::InverseDynamicsSolver, inverse_dynamics_solver::InverseDynamicsSolver)
+PLUGINLIB_EXPORT_CLASS(
+  robot_package::InverseDynamicsSolver, inverse_dynamics_solver::InverseDynamicsSolver)

@@ -15,15 +15,17 @@
 namespace robot_package
 {
 
-// Commands the effort of all joints so that the tool goes to poses and moves with twists, compliantly, as a spring and a
-// damper between the tool and its target.
+// Commands the effort of all joints so that the tool goes to poses and moves with twists,
+// compliantly, as a spring and a damper between the tool and its target.
 //
-// The target comes through reference interfaces of a controller in front, <name>/position.x to orientation.w or
-// <name>/linear.x to angular.z; else from ~/target_pose and ~/target_twist. Until there is one the robot is held where
-// it is. ~/target_wrench is what the tool presses with besides, ~/target_stiffness another stiffness.
+// The target comes through reference interfaces of a controller in front, <name>/position.x to
+// orientation.w or <name>/linear.x to angular.z; else from ~/target_pose and ~/target_twist. Until
+// there is one the robot is held where it is. ~/target_wrench is what the tool presses with
+// besides, ~/target_stiffness another stiffness.
 class CartesianImpedanceController
 : public LawController<
-    robot_package_cartesian_settings::ParamListener, robot_package_cartesian_settings::Params, CartesianImpedanceLaw>
+    robot_package_cartesian_settings::ParamListener, robot_package_cartesian_settings::Params,
+    CartesianImpedanceLaw>
 {
 protected:
   std::string configure() override;
@@ -56,7 +58,7 @@ private:
   void receive(const Float64MultiArray & message);
 
   CartesianSettings settings_;  // of the callbacks' thread, with the stiffness that was wanted last
-  bool refuses_ = false;          // the reference of the controller in front
+  bool refuses_ = false;        // the reference of the controller in front
   std::array<double, 7> last_{};  // reference that was taken
   Mailbox<ToolWish> wishes_;
   Mailbox<Wrench> wrenches_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of the Cartesian impedance controller, without ROS. `step` allocates nothing and locks nothing; what it
-// computes of the robot is in exported kernels.
+// The law of the Cartesian impedance controller, without ROS. `step` allocates nothing and locks
+// nothing; what it computes of the robot is in exported kernels.
 #ifndef ROBOT_PACKAGE__CARTESIAN__CARTESIAN_IMPEDANCE_LAW_HPP_
 #define ROBOT_PACKAGE__CARTESIAN__CARTESIAN_IMPEDANCE_LAW_HPP_
 
@@ -18,10 +18,11 @@
 namespace robot_package
 {
 
-// What one step of the law found. tau: within effort limits; wanted: without. theta, rate: of the tool in the chart of
-// the step. pose, twist: of the tool, root axes. error, slip: to where it is wanted, and what its twist lacks, in the
-// axes of stiffness. wrench: what the tool presses with, root axes. tank: energy left, J. braking: how much joints are
-// kept from going faster, 0 to 1. outside, driven: what accelerates joints beside the efforts, and by them.
+// What one step of the law found. tau: within effort limits; wanted: without. theta, rate: of the
+// tool in the chart of the step. pose, twist: of the tool, root axes. error, slip: to where it is
+// wanted, and what its twist lacks, in the axes of stiffness. wrench: what the tool presses with,
+// root axes. tank: energy left, J. braking: how much joints are kept from going faster, 0 to 1.
+// outside, driven: what accelerates joints beside the efforts, and by them.
 struct CartesianOutput
 {
   Vector tau, wanted;
@@ -42,7 +43,8 @@ struct CartesianInputs
   Vector posture, posture_rate;
 };
 
-// tau = M a_r + C v_r + N + J^T F + null space + what keeps from limits, with F = K e + D edot + wanted wrench.
+// tau = M a_r + C v_r + N + J^T F + null space + what keeps from limits, with F = K e + D edot +
+// wanted wrench.
 class CartesianLaw
 {
 public:
@@ -65,11 +67,14 @@ public:
   }
 
   // dt: s since the last step.
-  Status step(const Vector & q, const Vector & v, const CartesianInputs & in, double dt, const Inertia & inertia)
+  Status step(
+    const Vector & q, const Vector & v, const CartesianInputs & in, double dt,
+    const Inertia & inertia)
   {
     const Vector before = recent_.before(v, dt);
     const double span = recent_.span();
-    is_in_haste_ = recent_.soon_beyond(v, before, settings.gains.reaction_time, settings.speeds, haste);
+    is_in_haste_ =
+      recent_.soon_beyond(v, before, settings.gains.reaction_time, settings.speeds, haste);
     recent_.add(v, dt);
     const auto gains = settings.gains.numbers();
     const auto carrier = settings.carried();
@@ -79,14 +84,15 @@ public:
     CartesianOutput & now = work_;
     const auto status = static_cast<Status>(robot_package_cartesian_control_THE_TIP(
       q.data(), v.data(), before.data(), &span, in.base.data(), in.theta.data(), in.rate.data(),
-      in.acceleration.data(), in.wrench.data(), in.posture.data(), in.posture_rate.data(), last.stiffness.data(),
-      settings.stiffness.data(), &last.tank, &dt, last.outside.data(), last.driven.data(), settings.tool.data(),
-      gains.data(), settings.damping.data(), carrier.data(), settings.axes.data(), settings.weights.data(),
-      settings.lower.data(), settings.upper.data(), settings.margins.data(), settings.limit_torques.data(),
-      settings.speeds.data(), limits.data(), inertia.data(), now.tau.data(), now.wanted.data(), now.theta.data(),
-      now.rate.data(), now.pose.data(), now.twist.data(), now.error.data(), now.slip.data(), now.wrench.data(),
-      now.stiffness.data(), &now.tank, &now.manipulability, &now.energy, &now.power, &now.braking,
-      now.outside.data(), now.driven.data()));
+      in.acceleration.data(), in.wrench.data(), in.posture.data(), in.posture_rate.data(),
+      last.stiffness.data(), settings.stiffness.data(), &last.tank, &dt, last.outside.data(),
+      last.driven.data(), settings.tool.data(), gains.data(), settings.damping.data(),
+      carrier.data(), settings.axes.data(), settings.weights.data(), settings.lower.data(),
+      settings.upper.data(), settings.margins.data(), settings.limit_torques.data(),
+      settings.speeds.data(), limits.data(), inertia.data(), now.tau.data(), now.wanted.data(),
+      now.theta.data(), now.rate.data(), now.pose.data(), now.twist.data(), now.error.data(),
+      now.slip.data(), now.wrench.data(), now.stiffness.data(), &now.tank, &now.manipulability,
+      &now.energy, &now.power, &now.braking, now.outside.data(), now.driven.data()));
     if (status == Status::ok) output_ = work_;
     return status;
   }
@@ -122,7 +128,8 @@ public:
     reference_.tool = settings.tool;
     reference_.effort_limits = settings.effort_limits;
     reference_.largest_energy = settings.gains.largest_energy;
-    for (std::size_t i = 0; i < nv; ++i) {
+    for (std::size_t i = 0; i < nv; ++i)
+    {
       reference_.speed[i] = speed_share * settings.speeds[i];
       reference_.acceleration[i] = reference_.speed[i] / full_speed_time;
     }
@@ -148,7 +155,8 @@ public:
   bool is_in_workspace(const Placed & goal) const
   {
     const PointLimits & limits = target_.moving();
-    for (std::size_t k = 0; k < 3; ++k) {
+    for (std::size_t k = 0; k < 3; ++k)
+    {
       if (!(goal[9 + k] >= limits.lower[k] && goal[9 + k] <= limits.upper[k])) return false;
     }
     return true;
@@ -168,24 +176,31 @@ public:
   }
   // Stand still where the tool is wanted now.
   void hold() { target_.hold_at(reference_.placed()); }
-  // Another stiffness, (6, 6), the angular part first: it is approached with stiffness_time, as far as the tank goes.
-  void want_stiffness(const std::array<double, 36> & stiffness) { law_.settings.stiffness = stiffness; }
+  // Another stiffness, (6, 6), the angular part first: it is approached with stiffness_time, as far
+  // as the tank goes.
+  void want_stiffness(const std::array<double, 36> & stiffness)
+  {
+    law_.settings.stiffness = stiffness;
+  }
   // in root axes, then in the tool's
   void press(const std::array<double, 12> & wrench) { wanted_wrench_ = wrench; }
 
-  // Efforts for this state; anything but ok where a number is not finite: then they stay as they are.
+  // Efforts for this state; anything but ok where a number is not finite: then they stay as they
+  // are.
   Status step(const Vector & q, const Vector & v, double period)
   {
     load_.pass(period);
     const double elapsed = is_first_ ? 0.0 : std::clamp(period, 0.0, longest_step);
     if (period > longest_step) law_.forget_motion();
-    if (!is_first_) {
+    if (!is_first_)
+    {
       if (!target_.pass(elapsed, reference_.pace())) return Status::bad_result;
       watch_path();
     }
     if (!make_reachable(q, elapsed)) return Status::bad_result;
     const double change = law_.settings.wrench_rate * elapsed;
-    for (std::size_t k = 0; k < 12; ++k) wrench_[k] += std::clamp(wanted_wrench_[k] - wrench_[k], -change, change);
+    for (std::size_t k = 0; k < 12; ++k)
+      wrench_[k] += std::clamp(wanted_wrench_[k] - wrench_[k], -change, change);
     const auto status = law_.step(q, v, inputs(), elapsed, load_.inertia());
     if (status != Status::ok) return status;
     const CartesianSettings & settings = law_.settings;
@@ -226,11 +241,17 @@ private:
     const Placed & here = law_.output().pose;
     const Rotation base = here.R();
     Six off{};
-    if (robot_package_chart_coordinates(base.data(), target_.placed().data(), off.data()) != ROBOT_PACKAGE_OK) return;
-    for (std::size_t k = 0; k < 6; ++k) {
+    if (
+      robot_package_chart_coordinates(base.data(), target_.placed().data(), off.data()) !=
+      ROBOT_PACKAGE_OK)
+      return;
+    for (std::size_t k = 0; k < 6; ++k)
+    {
       if (k >= 3) off[k] -= here[6 + k];
       if (!(std::abs(off[k]) > law_.settings.path_tolerance[k])) continue;
-      stop(here, target_.mode() == ToolTarget::Mode::hold ? Stopped::moved_while_held : Stopped::off_path);
+      stop(
+        here,
+        target_.mode() == ToolTarget::Mode::hold ? Stopped::moved_while_held : Stopped::off_path);
       return;
     }
   }
@@ -242,7 +263,8 @@ private:
     if (holds && reference_.away(target_.placed()) > far_away && !stand_at(q)) return false;
     if (!reference_.follow(target_.placed(), elapsed, posture_, load_.inertia())) return false;
     stalled_ = !holds && reference_.pace() < stalled_pace ? stalled_ + elapsed : 0.0;
-    if (stalled_ > stall_time) {
+    if (stalled_ > stall_time)
+    {
       stalled_ = 0.0;
       const std::size_t joint = reference_.obstacle();
       stop(reference_.placed(), joint < nv ? Stopped::joint_at_limit : Stopped::singular, joint);
@@ -250,13 +272,20 @@ private:
     return true;
   }
 
-  // In the chart at the wanted orientation, where the derivatives of its coordinates are the motion itself.
+  // In the chart at the wanted orientation, where the derivatives of its coordinates are the motion
+  // itself.
   CartesianInputs inputs() const
   {
     const Placed & wanted = reference_.placed();
     const Rotation R = wanted.R();
-    return {R, {0, 0, 0, wanted[9], wanted[10], wanted[11]}, seen_from(R, reference_.twist()),
-            seen_from(R, reference_.change()), wrench_, reference_.q(), reference_.v()};
+    return {
+      R,
+      {0, 0, 0, wanted[9], wanted[10], wanted[11]},
+      seen_from(R, reference_.twist()),
+      seen_from(R, reference_.change()),
+      wrench_,
+      reference_.q(),
+      reference_.v()};
   }
 
   CartesianLaw law_;

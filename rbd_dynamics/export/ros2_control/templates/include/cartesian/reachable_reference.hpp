@@ -12,9 +12,10 @@
 namespace robot_package
 {
 
-// A joint motion along which a tool follows its target, as far and as fast as the arm can: within shares of the joints'
-// limits of position and velocity. It slows down where the way leads through or past singular postures: there, and
-// beyond the arm's reach, the tool is wanted where the arm has come to.
+// A joint motion along which a tool follows its target, as far and as fast as the arm can: within
+// shares of the joints' limits of position and velocity. It slows down where the way leads through
+// or past singular postures: there, and beyond the arm's reach, the tool is wanted where the arm
+// has come to.
 class ReachableReference
 {
 public:
@@ -35,8 +36,8 @@ public:
     return true;
   }
 
-  // How fast the target should move, as a share of its own speed: 1 where the tool is there, 0 far behind, or where the
-  // robot has as much kinetic energy as a motion may take.
+  // How fast the target should move, as a share of its own speed: 1 where the tool is there, 0 far
+  // behind, or where the robot has as much kinetic energy as a motion may take.
   double pace() const
   {
     const double energetic = 2.0 * (1.0 - energy_ / (speed_share * speed_share * largest_energy));
@@ -48,7 +49,8 @@ public:
   {
     double trace = 0.0, square = 0.0;
     for (std::size_t i = 0; i < 9; ++i) trace += placed_[i] * other[i];
-    for (std::size_t i = 9; i < 12; ++i) square += (placed_[i] - other[i]) * (placed_[i] - other[i]);
+    for (std::size_t i = 9; i < 12; ++i)
+      square += (placed_[i] - other[i]) * (placed_[i] - other[i]);
     const double angle = std::acos(std::clamp(0.5 * (trace - 1.0), -1.0, 1.0));
     return std::hypot(turn_length * angle, std::sqrt(square));
   }
@@ -61,8 +63,8 @@ public:
     return i;
   }
 
-  // Move on for dt seconds, after which the tool is to be at the target. posture: where what the tool leaves free goes.
-  // False where the result is not finite; nothing has changed then.
+  // Move on for dt seconds, after which the tool is to be at the target. posture: where what the
+  // tool leaves free goes. False where the result is not finite; nothing has changed then.
   bool follow(const Placed & target, double dt, const Vector & posture, const Inertia & inertia)
   {
     if (!(dt > 0.0)) return true;
@@ -76,11 +78,13 @@ public:
     double behind = 0.0, energy = 0.0;
     for (std::size_t i = 0; i < nv; ++i) efforts[i] = std::min(effort_limits[i], strongest);
     const int status = robot_package_reachable_motion_THE_TIP(
-      q_.data(), v_.data(), before_.data(), target.data(), drift.data(), &dt, tool.data(), room_lower, room_upper,
-      speed.data(), acceleration.data(), efforts.data(), inertia.data(), q.data(), v.data(), placed.data(),
-      twist.data(), change.data(), &behind);
+      q_.data(), v_.data(), before_.data(), target.data(), drift.data(), &dt, tool.data(),
+      room_lower, room_upper, speed.data(), acceleration.data(), efforts.data(), inertia.data(),
+      q.data(), v.data(), placed.data(), twist.data(), change.data(), &behind);
     if (status != ROBOT_PACKAGE_OK) return false;
-    if (robot_package_kinetic_energy(q.data(), v.data(), inertia.data(), &energy) != ROBOT_PACKAGE_OK) return false;
+    if (
+      robot_package_kinetic_energy(q.data(), v.data(), inertia.data(), &energy) != ROBOT_PACKAGE_OK)
+      return false;
     q_ = q;
     v_ = v;
     placed_ = placed;
@@ -106,7 +110,8 @@ private:
     const auto is_little = [](double x) { return std::abs(x) <= standing; };
     if (behind_ > standing || !std::all_of(v_.begin(), v_.end(), is_little)) return false;
     if (!std::all_of(drift.begin(), drift.end(), is_little) || target != before_) return false;
-    if (twist_ != Six{}) {
+    if (twist_ != Six{})
+    {
       v_ = {};
       energy_ = 0.0;
       twist_ = change_ = {};

@@ -10,10 +10,11 @@
 namespace robot_package
 {
 
-// Where the tool shall be by and by: held, on the way to a pose, or moved with a twist, within limits.
+// Where the tool shall be by and by: held, on the way to a pose, or moved with a twist, within
+// limits.
 //
-// Both are followed in a chart, R = base exp(phi): polynomials and limits are made for its coordinates. The base comes
-// along where the tool turns far.
+// Both are followed in a chart, R = base exp(phi): polynomials and limits are made for its
+// coordinates. The base comes along where the tool turns far.
 class ToolTarget
 {
 public:
@@ -57,7 +58,8 @@ public:
   {
     const ToolTarget before = *this;
     mode_ = Mode::hold;  // another goal comes
-    if (!recentre()) {
+    if (!recentre())
+    {
       *this = before;
       return false;
     }
@@ -67,7 +69,8 @@ public:
     return true;
   }
 
-  // Move on. pace: how fast, as a share of the target's own speed. False where a number is not finite.
+  // Move on. pace: how fast, as a share of the target's own speed. False where a number is not
+  // finite.
   bool pass(double period, double pace)
   {
     if (mode_ == Mode::hold || !(period > 0.0)) return true;
@@ -94,39 +97,42 @@ private:
     for (double & one : rate) one *= pace_;
     for (double & one : acceleration) one *= pace_ * pace_;
     return robot_package_chart_motion(
-             base_.data(), theta.data(), rate.data(), acceleration.data(), placed.data(), twist.data(),
-             twist_rate.data()) == ROBOT_PACKAGE_OK;
+             base_.data(), theta.data(), rate.data(), acceleration.data(), placed.data(),
+             twist.data(), twist_rate.data()) == ROBOT_PACKAGE_OK;
   }
 
-  // The base is where the tool is wanted now: there the derivatives of phi are the motion about the tool's own axes. The
-  // motion goes on as it is, which is as slow as the pace.
+  // The base is where the tool is wanted now: there the derivatives of phi are the motion about the
+  // tool's own axes. The motion goes on as it is, which is as slow as the pace.
   bool recentre()
   {
     Six twist{}, twist_rate{}, goal{}, none{};
-    if (mode_ == Mode::twist) {
+    if (mode_ == Mode::twist)
+    {
       Placed same;
       const Six theta = two_.coordinates();
       if (
         robot_package_chart_motion(
-          base_.data(), theta.data(), two_.goal.data(), none.data(), same.data(), goal.data(), twist_rate.data()) !=
-        ROBOT_PACKAGE_OK)
+          base_.data(), theta.data(), two_.goal.data(), none.data(), same.data(), goal.data(),
+          twist_rate.data()) != ROBOT_PACKAGE_OK)
         return false;
       two_.goal = goal;
     }
     Placed placed;
     if (!motion(placed, twist, twist_rate)) return false;
     base_ = placed.R();
-    two_.parts[0] = {{}, {twist[0], twist[1], twist[2]}, {twist_rate[0], twist_rate[1], twist_rate[2]}};
+    two_.parts[0] = {
+      {}, {twist[0], twist[1], twist[2]}, {twist_rate[0], twist_rate[1], twist_rate[2]}};
     two_.parts[1] = {
       placed.p(), {twist[3], twist[4], twist[5]}, {twist_rate[3], twist_rate[4], twist_rate[5]}};
     return mode_ != Mode::pose ||
-           robot_package_chart_coordinates(base_.data(), goal_placed_.data(), two_.goal.data()) == ROBOT_PACKAGE_OK;
+           robot_package_chart_coordinates(base_.data(), goal_placed_.data(), two_.goal.data()) ==
+             ROBOT_PACKAGE_OK;
   }
 
   Mode mode_ = Mode::hold;
   Placed placed_{}, goal_placed_{};
   Rotation base_ = unturned;
-  TwoMoving two_;  // phi and place; the goal: coordinates of a pose, rates of a twist
+  TwoMoving two_;      // phi and place; the goal: coordinates of a pose, rates of a twist
   double pace_ = 1.0;  // of the last step
 };
 

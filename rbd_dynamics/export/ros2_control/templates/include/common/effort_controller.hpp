@@ -28,18 +28,22 @@
 namespace robot_package
 {
 
-// What the controllers of this package have in common: they command the effort of all joints from positions and
-// velocities, carry a payload that ~/set_payload changes, and tell on /diagnostics what they do. The law is the
-// derived class's.
+// What the controllers of this package have in common: they command the effort of all joints from
+// positions and velocities, carry a payload that ~/set_payload changes, and tell on /diagnostics
+// what they do. The law is the derived class's.
 class EffortController : public controller_interface::ChainableControllerInterface
 {
 public:
   controller_interface::InterfaceConfiguration command_interface_configuration() const override;
   controller_interface::InterfaceConfiguration state_interface_configuration() const override;
-  controller_interface::CallbackReturn on_configure(const rclcpp_lifecycle::State & previous) override;
-  controller_interface::CallbackReturn on_cleanup(const rclcpp_lifecycle::State & previous) override;
-  controller_interface::CallbackReturn on_activate(const rclcpp_lifecycle::State & previous) override;
-  controller_interface::CallbackReturn on_deactivate(const rclcpp_lifecycle::State & previous) override;
+  controller_interface::CallbackReturn on_configure(
+    const rclcpp_lifecycle::State & previous) override;
+  controller_interface::CallbackReturn on_cleanup(
+    const rclcpp_lifecycle::State & previous) override;
+  controller_interface::CallbackReturn on_activate(
+    const rclcpp_lifecycle::State & previous) override;
+  controller_interface::CallbackReturn on_deactivate(
+    const rclcpp_lifecycle::State & previous) override;
 
 protected:
   using DiagnosticArray = diagnostic_msgs::msg::DiagnosticArray;
@@ -54,7 +58,8 @@ protected:
   };
   // A reference interface: of a joint, or of nothing; its name.
   using ReferenceName = std::pair<std::string, std::string>;
-  // What one cycle did, for diagnostics. state, joint, numbers: as the derived class understands them.
+  // What one cycle did, for diagnostics. state, joint, numbers: as the derived class understands
+  // them.
   struct Condition
   {
     Vector efforts, wanted;
@@ -79,19 +84,21 @@ protected:
   virtual void subscribe() = 0;
   virtual void unsubscribe() = 0;
 
-  // State interfaces beside those of the joints, where a controller has a sensor; found once they are there, and
-  // released. False: they are not.
+  // State interfaces beside those of the joints, where a controller has a sensor; found once they
+  // are there, and released. False: they are not.
   virtual std::vector<std::string> sensor_interfaces() const { return {}; }
   virtual bool connect_sensor() { return true; }
   virtual void release_sensor() {}
 
   // --- the law at work: nothing is allocated, nothing locked
-  // From here on the robot is held where it is; what came before is of another time. False where that cannot be.
+  // From here on the robot is held where it is; what came before is of another time. False where
+  // that cannot be.
   virtual bool start() = 0;
   virtual void carry(const Inertia & inertia, double transition) = 0;
   // No reference is known any more: a controller in front came or went.
   virtual void forget() = 0;
-  // What a controller in front wrote, in the order of `reference_names`; not a number where it wrote nothing.
+  // What a controller in front wrote, in the order of `reference_names`; not a number where it
+  // wrote nothing.
   virtual void follow(const std::vector<double> & references) = 0;
   // Efforts for q and v; false where there are none.
   virtual bool compute(double period) = 0;
@@ -101,7 +108,8 @@ protected:
   virtual Told tell_of(const Condition & condition) const = 0;
 
 #ifdef ROBOT_PACKAGE_HAS_REFERENCE_LIST
-  std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list() override;
+  std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
+    override;
 #else
   std::vector<hardware_interface::CommandInterface> on_export_reference_interfaces() override;
 #endif
@@ -144,17 +152,20 @@ private:
   rclcpp::TimerBase::SharedPtr timer_;
 };
 
-// --- what parameters of several controllers are -----------------------------------------------------------------------
+// --- what parameters of several controllers are
+// -----------------------------------------------------------------------
 
 bool has(const std::vector<std::string> & names, const char * name);
 
-// One number a joint out of none, then the default, or as many. False for any other count, and for one below zero.
+// One number a joint out of none, then the default, or as many. False for any other count, and for
+// one below zero.
 bool by_joint(const std::vector<double> & given, const Vector & otherwise, Vector & out);
 
-// Limits of efforts and of their change: by default the description's, and such that an effort goes from nothing to
-// its limit in 0.1 s, no faster than 1000 N m/s. Returns what is wrong.
+// Limits of efforts and of their change: by default the description's, and such that an effort goes
+// from nothing to its limit in 0.1 s, no faster than 1000 N m/s. Returns what is wrong.
 std::string effort_bounds(
-  const std::vector<double> & given_limits, const std::vector<double> & given_rates, Vector & limits, Vector & rates);
+  const std::vector<double> & given_limits, const std::vector<double> & given_rates,
+  Vector & limits, Vector & rates);
 
 // 0 or 1 for inertia, Coriolis, gravity, springs, friction
 template <std::size_t N>

@@ -10,26 +10,29 @@
 namespace robot_package
 {
 
-// Efforts that change no faster than they may. The first ones after `start` come at once, as an arm that is waited for
-// falls.
+// Efforts that change no faster than they may. The first ones after `start` come at once, as an arm
+// that is waited for falls.
 class EffortRates
 {
 public:
   void start() { is_first_ = true; }
 
-  // rates: N m/s, N/s. period: s since the last efforts. together: all changes are shortened in proportion, so that no
-  // wrist has its effort before the shoulder has its own, and is thrown.
+  // rates: N m/s, N/s. period: s since the last efforts. together: all changes are shortened in
+  // proportion, so that no wrist has its effort before the shoulder has its own, and is thrown.
   void follow(const Vector & wanted, const Vector & rates, double period, bool together = false)
   {
     double share = 1.0;
-    for (std::size_t i = 0; i < nv; ++i) {
+    for (std::size_t i = 0; i < nv; ++i)
+    {
       const double change = std::abs(wanted[i] - efforts_[i]), most = rates[i] * period;
       if (change > most) share = std::min(share, most / change);
     }
-    for (std::size_t i = 0; i < nv; ++i) {
+    for (std::size_t i = 0; i < nv; ++i)
+    {
       const double most = together ? share * std::abs(wanted[i] - efforts_[i]) : rates[i] * period;
       const bool is_near = is_first_ || share == 1.0;
-      efforts_[i] = is_near ? wanted[i] : std::clamp(wanted[i], efforts_[i] - most, efforts_[i] + most);
+      efforts_[i] =
+        is_near ? wanted[i] : std::clamp(wanted[i], efforts_[i] - most, efforts_[i] + most);
     }
     is_first_ = false;
   }

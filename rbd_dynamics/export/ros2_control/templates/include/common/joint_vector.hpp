@@ -18,7 +18,8 @@ using Vector = std::array<double, nv>;
 template <std::size_t N>
 bool is_finite(const std::array<double, N> & values)
 {
-  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+  return std::all_of(
+    values.begin(), values.end(), [](double value) { return std::isfinite(value); });
 }
 
 inline Vector filled(double value)

@@ -14,17 +14,21 @@
 namespace robot_package
 {
 
-// A controller with a law without ROS, and with parameters of generate_parameter_library, among them the common ones.
+// A controller with a law without ROS, and with parameters of generate_parameter_library, among
+// them the common ones.
 template <class Listener, class Parameters, class Law>
 class LawController : public EffortController
 {
 public:
   controller_interface::CallbackReturn on_init() override
   {
-    try {
+    try
+    {
       listener_ = std::make_shared<Listener>(get_node());
       parameters_ = listener_->get_params();
-    } catch (const std::exception & error) {
+    }
+    catch (const std::exception & error)
+    {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return controller_interface::CallbackReturn::ERROR;
     }
@@ -36,7 +40,10 @@ protected:
   {
     return {parameters_.payload.frame, load_of(parameters_), parameters_.transition_time};
   }
-  void carry(const Inertia & inertia, double transition) override { law_.carry(inertia, transition); }
+  void carry(const Inertia & inertia, double transition) override
+  {
+    law_.carry(inertia, transition);
+  }
   const Vector & efforts() const override { return law_.efforts(); }
 
   // The parameters as they are now, and the timing that they say.
@@ -54,12 +61,16 @@ protected:
   std::string bound(Settings & settings) const
   {
     const std::string wrong = effort_bounds(
-      parameters_.effort_limits, parameters_.effort_rates, settings.effort_limits, settings.effort_rates);
+      parameters_.effort_limits, parameters_.effort_rates, settings.effort_limits,
+      settings.effort_rates);
     settings.urgent_rates = settings.effort_rates;
     if (parameters_.effort_rates.empty()) settings.urgent_rates.fill(usual_rate);
     return wrong;
   }
-  void refuse(const std::string & why) const { RCLCPP_WARN(get_node()->get_logger(), "%s", why.c_str()); }
+  void refuse(const std::string & why) const
+  {
+    RCLCPP_WARN(get_node()->get_logger(), "%s", why.c_str());
+  }
 
   std::shared_ptr<Listener> listener_;
   Parameters parameters_;

@@ -9,8 +9,8 @@
 namespace robot_package
 {
 
-// The latest of what one thread puts, for one other thread. Neither ever waits, and nothing is allocated: of three
-// slots one is written, one is read, and the third holds what was put last.
+// The latest of what one thread puts, for one other thread. Neither ever waits, and nothing is
+// allocated: of three slots one is written, one is read, and the third holds what was put last.
 template <class Content>
 class Mailbox
 {

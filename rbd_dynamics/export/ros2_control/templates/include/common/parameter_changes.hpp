@@ -33,7 +33,8 @@ public:
   // Whether it is taken when the controller is configured, and then no more.
   bool is_fixed(const rclcpp::Parameter & given) const
   {
-    for (const auto & name : fixed_) {
+    for (const auto & name : fixed_)
+    {
       if (given.get_name() == name) return true;
     }
     return false;
@@ -43,10 +44,14 @@ public:
   std::string take(const rclcpp::Parameter & given, Parameters & out) const
   {
     const Member & member = changing_.at(given.get_name());
-    if (const auto * number = std::get_if<double Parameters::*>(&member)) {
-      if (given.get_type() != rclcpp::ParameterType::PARAMETER_DOUBLE) return given.get_name() + " is a number";
-      out.**number = given.as_double();
-    } else {
+    if (const auto * number = std::get_if<double Parameters::*>(&member))
+    {
+      if (given.get_type() != rclcpp::ParameterType::PARAMETER_DOUBLE)
+        return given.get_name() + " is a number";
+      out.** number = given.as_double();
+    }
+    else
+    {
       if (given.get_type() != rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY)
         return given.get_name() + " is a list of numbers";
       out.*std::get<std::vector<double> Parameters::*>(member) = given.as_double_array();
@@ -63,13 +68,18 @@ private:
 inline std::string named(const std::vector<rclcpp::Parameter> & given)
 {
   std::string text;
-  for (const auto & each : given) {
+  for (const auto & each : given)
+  {
     text += (text.empty() ? "" : ", ") + each.get_name() + " = ";
-    if (each.get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE) {
+    if (each.get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE)
+    {
       text += digits(each.as_double());
-    } else if (each.get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY) {
+    }
+    else if (each.get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY)
+    {
       std::string list;
-      for (const double value : each.as_double_array()) list += (list.empty() ? "" : ", ") + digits(value);
+      for (const double value : each.as_double_array())
+        list += (list.empty() ? "" : ", ") + digits(value);
       text += "[" + list + "]";
     }
   }

@@ -13,13 +13,16 @@
 namespace robot_package
 {
 
-// Commands the effort of all joints: the model's torque of the motion that is wanted, and a PD around it.
+// Commands the effort of all joints: the model's torque of the motion that is wanted, and a PD
+// around it.
 //
-// The motion comes through reference interfaces, <name>/<joint>/position, velocity, acceleration, effort, of a
-// controller in front, such as joint_trajectory_controller; else from ~/reference, a JointTrajectory with one point.
-// Without one the robot is held where it was last wanted, from its activation on.
+// The motion comes through reference interfaces, <name>/<joint>/position, velocity, acceleration,
+// effort, of a controller in front, such as joint_trajectory_controller; else from ~/reference, a
+// JointTrajectory with one point. Without one the robot is held where it was last wanted, from its
+// activation on.
 class FeedforwardController
-: public LawController<robot_package_settings::ParamListener, robot_package_settings::Params, FeedforwardLaw>
+: public LawController<
+    robot_package_settings::ParamListener, robot_package_settings::Params, FeedforwardLaw>
 {
 protected:
   std::string configure() override;
@@ -40,7 +43,8 @@ protected:
 private:
   using JointTrajectory = trajectory_msgs::msg::JointTrajectory;
 
-  std::string settings_from(const robot_package_settings::Params & given, FeedforwardSettings & settings) const;
+  std::string settings_from(
+    const robot_package_settings::Params & given, FeedforwardSettings & settings) const;
   void receive(const JointTrajectory & message);
 
   FeedforwardSettings settings_;

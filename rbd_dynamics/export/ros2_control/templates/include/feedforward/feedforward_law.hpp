@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of the feedforward controller, without ROS. `step` allocates nothing, locks nothing and calls nothing but the
-// exported kernel.
+// The law of the feedforward controller, without ROS. `step` allocates nothing, locks nothing and
+// calls nothing but the exported kernel.
 #ifndef ROBOT_PACKAGE__FEEDFORWARD__FEEDFORWARD_LAW_HPP_
 #define ROBOT_PACKAGE__FEEDFORWARD__FEEDFORWARD_LAW_HPP_
 
@@ -29,31 +29,34 @@ struct Reference
 
 struct FeedforwardSettings
 {
-  // 0 or 1 for inertia, Coriolis, gravity, springs, friction; 1: at the desired state; 1: computed torque
+  // 0 or 1 for inertia, Coriolis, gravity, springs, friction; 1: at the desired state; 1: computed
+  // torque
   std::array<double, 7> weights{1, 1, 1, 1, 0, 0, 0};
-  Vector kp{}, kd{};          // N m/rad and N m s/rad, N/m and N s/m; of computed torque 1/s^2 and 1/s
-  Vector effort_limits{};     // N m, N
-  Vector effort_rates{};      // N m/s, N/s
-  bool has_positions = true;  // else the reference is of efforts alone, to which the model's terms are added
+  Vector kp{}, kd{};       // N m/rad and N m s/rad, N/m and N s/m; of computed torque 1/s^2 and 1/s
+  Vector effort_limits{};  // N m, N
+  Vector effort_rates{};   // N m/s, N/s
+  bool has_positions =
+    true;  // else the reference is of efforts alone, to which the model's terms are added
 };
 
-// tau = (weighted terms of) M a_d + C v + N + springs + friction(v_d) + kp (q_d - q) + kd (v_d - v) + efforts of the
-// reference, within limits and changing no faster than their rates.
+// tau = (weighted terms of) M a_d + C v + N + springs + friction(v_d) + kp (q_d - q) + kd (v_d - v)
+// + efforts of the reference, within limits and changing no faster than their rates.
 class FeedforwardLaw
 {
 public:
   void configure(const FeedforwardSettings & settings)
   {
     settings_ = settings;
-    for (std::size_t i = 0; i < nv; ++i) {
+    for (std::size_t i = 0; i < nv; ++i)
+    {
       gains_[i] = settings.kp[i];
       gains_[nv + i] = settings.kd[i];
       limits_[i] = std::min(settings.effort_limits[i], 1e9);  // the kernel takes finite numbers
     }
   }
 
-  // From here on the robot is held at q, and the first efforts are what holds it there: they rise from nothing at once,
-  // as an arm that is waited for falls.
+  // From here on the robot is held at q, and the first efforts are what holds it there: they rise
+  // from nothing at once, as an arm that is waited for falls.
   void start(const Vector & q)
   {
     position_ = q;
@@ -63,7 +66,8 @@ public:
   // Change the load over `transition` seconds.
   void carry(const Inertia & inertia, double transition) { load_.begin(inertia, transition); }
 
-  // Efforts for this state and reference; anything but ok where a number is not finite: then they stay as they are.
+  // Efforts for this state and reference; anything but ok where a number is not finite: then they
+  // stay as they are.
   Status step(const Vector & q, const Vector & v, const Reference & reference, double period)
   {
     load_.pass(period);
@@ -72,7 +76,8 @@ public:
     if (follows) position_ = reference.position;
     holds_ = !follows && !efforts_alone;
     const bool adds_efforts = !holds_ && is_finite(reference.effort);
-    for (std::size_t i = 0; i < nv; ++i) {  // rows: powers of time
+    for (std::size_t i = 0; i < nv; ++i)
+    {  // rows: powers of time
       // about the measured state feedback is zero
       motion_[i] = efforts_alone ? q[i] : position_[i];
       motion_[nv + i] = efforts_alone ? v[i] : follows ? said(reference.velocity[i]) : 0.0;
@@ -82,8 +87,8 @@ public:
     if (efforts_alone) position_ = q;  // where it will be held
     constexpr double now = 0.0;
     const auto status = static_cast<Status>(robot_package_feedforward(
-      q.data(), v.data(), motion_.data(), &now, settings_.weights.data(), gains_.data(), offsets_.data(),
-      limits_.data(), load_.inertia().data(), within_.data(), wanted_.data()));
+      q.data(), v.data(), motion_.data(), &now, settings_.weights.data(), gains_.data(),
+      offsets_.data(), limits_.data(), load_.inertia().data(), within_.data(), wanted_.data()));
     if (status != Status::ok) return status;
     rates_.follow(within_, settings_.effort_rates, period);
     return Status::ok;

@@ -14,19 +14,22 @@ namespace robot_package
 // Limits at which a tool that presses has to stop, and how gently it begins.
 struct PressingLimits
 {
-  double sensor_timeout = 0.05, state_timeout = 0.1;  // s; 0: none
-  double contact_force = 1.0;                         // N
+  double sensor_timeout = 0.05, state_timeout = 0.1;       // s; 0: none
+  double contact_force = 1.0;                              // N
   double contact_debounce = 0.005, contact_timeout = 0.1;  // s
   double largest_force = 50.0, largest_side_force = 50.0;  // N
   double largest_moment = 10.0, largest_power = 20.0;      // N m, W
   double normal_speed = 0.05;                              // m/s, into the surface; 0: any
   double constraint_tolerance = 0.01, press_tolerance = 0.03, reach = 0.5;  // m, rad
   double force_rate = 20.0;                                                 // N/s
-  double approach_speed = 0.01, approach_force = 20.0, approach_distance = 0.1, approach_timeout = 30.0;
-  double hold_stiffness = 400.0, hold_damping = 40.0, hold_tolerance = 0.2;  // 1/s^2, 1/s; rad or m, 0: none
+  double approach_speed = 0.01, approach_force = 20.0, approach_distance = 0.1,
+         approach_timeout = 30.0;
+  double hold_stiffness = 400.0, hold_damping = 40.0,
+         hold_tolerance = 0.2;  // 1/s^2, 1/s; rad or m, 0: none
 };
 
-// Contact told from a sensor's noise: what counts is above what it reads by itself, as was measured on the way.
+// Contact told from a sensor's noise: what counts is above what it reads by itself, as was measured
+// on the way.
 class ContactSense
 {
 public:
@@ -36,7 +39,8 @@ public:
     count_ = 0.0;
   }
 
-  // A reading (N) dt (s) after the last. debounce: s, that contact has to last. free: nothing touches, or not yet.
+  // A reading (N) dt (s) after the last. debounce: s, that contact has to last. free: nothing
+  // touches, or not yet.
   void update(double felt, double dt, double debounce, bool free)
   {
     if (!is_known_) smooth_ = slow_ = felt;
@@ -52,15 +56,18 @@ public:
   double smooth() const { return smooth_; }
   // N, below which what is felt may be noise
   double least() const { return noise_times * std::sqrt(square_); }
-  bool touches(double felt, double contact_force) const { return felt >= contact_force && smooth_ >= least(); }
+  bool touches(double felt, double contact_force) const
+  {
+    return felt >= contact_force && smooth_ >= least();
+  }
 
 private:
   double smooth_ = 0.0, slow_ = 0.0, square_ = 0.0, count_ = 0.0;
   bool is_known_ = false;
 };
 
-// What of the wanted force may push, by how fast the tool goes into the surface: a tool that runs away where contact is
-// lost is not driven, but braked.
+// What of the wanted force may push, by how fast the tool goes into the surface: a tool that runs
+// away where contact is lost is not driven, but braked.
 class NormalSpeed
 {
 public:
@@ -77,27 +84,33 @@ public:
     since_ = INFINITY;
   }
 
-  // drift: m/s, out of the surface, dt (s) after the last. most: m/s, at which nothing pushes; 0: there is no bound.
-  // ahead: s, from a speed to the torque that answers it.
+  // drift: m/s, out of the surface, dt (s) after the last. most: m/s, at which nothing pushes; 0:
+  // there is no bound. ahead: s, from a speed to the torque that answers it.
   void update(double drift, double dt, double most, double ahead)
   {
-    if (!(most > 0.0)) {
+    if (!(most > 0.0))
+    {
       share_ = slow_ = 1.0;
       return;
     }
     const double speed = -drift;
-    if (is_known_ && dt > 0.0) growth_ += std::min(1.0, dt / speed_growth) * ((speed - speed_) / dt - growth_);
+    if (is_known_ && dt > 0.0)
+      growth_ += std::min(1.0, dt / speed_growth) * ((speed - speed_) / dt - growth_);
     speed_ = speed;
     is_known_ = true;
     const double foreseen = speed > 0.0 ? speed + ahead * std::max(growth_, 0.0) : 0.0;
     const double used = std::max(0.0, (foreseen / most - speed_begins) / (1.0 - speed_begins));
     const double allowed = 1.0 - std::min(1.0, used);
     slow_ = std::min(allowed, slow_ + dt / push_recovery);
-    if (allowed < share_) {  // on soft ground a push that comes back at once makes it fast at once
+    if (allowed < share_)
+    {  // on soft ground a push that comes back at once makes it fast at once
       if (since_ > 0.0)
-        recovery_ = since_ < push_again * recovery_ ? std::min(push_recovery_most, 2.0 * recovery_) : push_recovery;
+        recovery_ = since_ < push_again * recovery_ ? std::min(push_recovery_most, 2.0 * recovery_)
+                                                    : push_recovery;
       since_ = 0.0;
-    } else {
+    }
+    else
+    {
       since_ += dt;
     }
     share_ = std::min(allowed, share_ + dt / recovery_);
@@ -111,7 +124,8 @@ public:
 
 private:
   double share_ = 1.0, slow_ = 1.0, speed_ = 0.0, growth_ = 0.0;
-  double recovery_ = push_recovery, since_ = INFINITY;  // s; since when the push is not cut any more
+  double recovery_ = push_recovery,
+         since_ = INFINITY;  // s; since when the push is not cut any more
   bool is_known_ = false;
 };
 
@@ -147,19 +161,20 @@ enum class Halt
   left_behind
 };
 
-// The way to a surface: a speed that is held against errors of the model by a spring to a reference that moves, and a
-// sensor that is watched meanwhile. There is contact once the reading has risen by contact_force for contact_debounce.
+// The way to a surface: a speed that is held against errors of the model by a spring to a reference
+// that moves, and a sensor that is watched meanwhile. There is contact once the reading has risen
+// by contact_force for contact_debounce.
 class Approach
 {
 public:
   struct Beginning
   {
-    double inertia;  // kg, effective, along the normal
-    double push;     // N, with which it begins
-    double h;        // m, from the surface
-    double measured; // N
-    double damping;  // 1/s, along the normal
-    double fastest = INFINITY;  // m/s
+    double inertia;               // kg, effective, along the normal
+    double push;                  // N, with which it begins
+    double h;                     // m, from the surface
+    double measured;              // N
+    double damping;               // 1/s, along the normal
+    double fastest = INFINITY;    // m/s
     double ramp = approach_ramp;  // s, in which the speed is reached
     bool zero_is_known = false;
     double zero = 0.0;  // N, that the sensor reads in free motion, where that is known
@@ -182,7 +197,8 @@ public:
   double push() const { return push_; }
   // Whether it is known that the tool touched nothing.
   bool is_free() const { return is_free_; }
-  // N: what the sensor read in free motion; what it is taken to read now; what free motion needed beside the model.
+  // N: what the sensor read in free motion; what it is taken to read now; what free motion needed
+  // beside the model.
   double offset() const { return before_[0]; }
   double zero() const { return zero_; }
   double free_push() const { return pushes_[0]; }
@@ -193,17 +209,20 @@ public:
     return is_slow_ && !flies_ && push_ - first_push_ > 2.0 * limits.contact_force;
   }
 
-  // Velocity and push for the next state, after the distance h and its rate; why it has to end, with the figure.
+  // Velocity and push for the next state, after the distance h and its rate; why it has to end,
+  // with the figure.
   Halt step(double h, double drift, double dt, const PressingLimits & limits, double & figure)
   {
     time_ += dt;
     const double ramp = from_.ramp > 0.0 ? std::min(1.0, time_ / from_.ramp) : 1.0;
-    const double speed = std::min(limits.approach_speed, from_.fastest) * ramp, most = limits.approach_force;
+    const double speed = std::min(limits.approach_speed, from_.fastest) * ramp,
+                 most = limits.approach_force;
     velocity_ = -speed;
     is_slow_ = -drift < held_up * speed;
     flies_ = drift > speed;
     double rate = stiffness_ * (drift + speed);
-    if (is_slow_) rate = std::max(rate, least_push_rate);  // a light arm's spring alone would take minutes
+    if (is_slow_)
+      rate = std::max(rate, least_push_rate);  // a light arm's spring alone would take minutes
     push_ = std::clamp(push_ + rate * dt, -most, most);
     stuck_ = std::abs(push_) >= most ? stuck_ + dt : 0.0;
     const double way = from_.h - h;
@@ -216,27 +235,37 @@ public:
     return time_ > limits.approach_timeout ? Halt::no_contact_time : Halt::no;
   }
 
-  // Whether the reading (N) has changed as by contact, and by more than noise; watches it where it has not.
-  bool touches(double h, double reading, double dt, const PressingLimits & limits, const ContactSense & noise)
+  // Whether the reading (N) has changed as by contact, and by more than noise; watches it where it
+  // has not.
+  bool touches(
+    double h, double reading, double dt, const PressingLimits & limits, const ContactSense & noise)
   {
-    if (reading - zero_ >= limits.contact_force) {
+    if (reading - zero_ >= limits.contact_force)
+    {
       above_ += dt;
       if (above_ >= limits.contact_debounce && noise.smooth() >= noise.least()) return true;
-    } else {
+    }
+    else
+    {
       above_ = 0.0;
     }
-    if (above_ > 0.5 * limits.contact_debounce) return false;  // what is above for a shorter time is noise as well
+    if (above_ > 0.5 * limits.contact_debounce)
+      return false;  // what is above for a shorter time is noise as well
     const bool is_pulled = zero_ - reading >= pull_of_sensor * limits.contact_force;
     below_ = is_pulled && is_unfelt(limits) ? below_ + dt : 0.0;
     count_ += 1.0;
     const double average = 1.0 / count_;
-    if (time_ < zero_settled && !from_.zero_is_known) {
+    if (time_ < zero_settled && !from_.zero_is_known)
+    {
       zero_ += average * (reading - zero_);
-    } else if (!is_slow_) {  // what stands may stand against something
+    }
+    else if (!is_slow_)
+    {  // what stands may stand against something
       const double most = zero_drift * limits.contact_force * dt;
       zero_ += std::clamp(reading - zero_, -most, most);
     }
-    if (time_ >= remembered_ + zero_memory) {
+    if (time_ >= remembered_ + zero_memory)
+    {
       remembered_ = time_;
       before_[0] = before_[1];
       before_[1] = zero_;
@@ -245,7 +274,8 @@ public:
     }
     recent_ += std::max(average, std::min(1.0, dt / free_smoothing)) * (reading - recent_);
     const double way = from_.h - h;
-    if (way < 0.1 * free_way) {
+    if (way < 0.1 * free_way)
+    {
       first_ = recent_;
       before_[0] = before_[1] = zero_;
       pushes_[0] = pushes_[1] = push_;
@@ -290,7 +320,8 @@ public:
   double without() const { return without_; }
   double lost() const { return lost_; }
 
-  // Why a contact is not sought any longer. beside: N, felt beside the normal; least: N, that tell contact from none.
+  // Why a contact is not sought any longer. beside: N, felt beside the normal; least: N, that tell
+  // contact from none.
   Halt not_found(bool is_unfelt, double beside, double least, double timeout) const
   {
     if (aside_ > aside_time || (is_unfelt && beside > 2.0 * least)) return Halt::in_the_way;
@@ -302,13 +333,15 @@ private:
   double touched_ = 0.0, without_ = 0.0, lost_ = 0.0, beyond_ = 0.0, aside_ = 0.0;
 };
 
-// How long a surface has given way: the push is cut for the tool's speed, and what is felt does not grow.
+// How long a surface has given way: the push is cut for the tool's speed, and what is felt does not
+// grow.
 class GivingWay
 {
 public:
   double time() const { return time_; }
 
-  // share: of the wanted force (N) that may push. felt: N; it has grown where it is more by `least` (N).
+  // share: of the wanted force (N) that may push. felt: N; it has grown where it is more by `least`
+  // (N).
   void update(double share, double felt, double wanted, double least, double dt)
   {
     const bool holds = share >= push_cut || felt >= push_cut * wanted || felt > felt_ + least;

@@ -18,15 +18,16 @@
 namespace robot_package
 {
 
-// Commands the effort of all joints so that the tool presses on a plane with a force, which a force-torque sensor
-// measures, and is held and moved along it.
+// Commands the effort of all joints so that the tool presses on a plane with a force, which a
+// force-torque sensor measures, and is held and moved along it.
 //
-// The force comes through reference interfaces of a controller in front, <name>/force.z, with linear.x to angular.z of a
-// twist, all in the task frame; else from ~/desired_force, with ~/target_pose and ~/target_twist. The first force above 0
-// lets the tool find the surface; 0 lets go. Until then the robot is held where it is.
-class HybridForceController
-: public LawController<
-    robot_package_hybrid_settings::ParamListener, robot_package_hybrid_settings::Params, HybridForceLaw>
+// The force comes through reference interfaces of a controller in front, <name>/force.z, with
+// linear.x to angular.z of a twist, all in the task frame; else from ~/desired_force, with
+// ~/target_pose and ~/target_twist. The first force above 0 lets the tool find the surface; 0 lets
+// go. Until then the robot is held where it is.
+class HybridForceController : public LawController<
+                                robot_package_hybrid_settings::ParamListener,
+                                robot_package_hybrid_settings::Params, HybridForceLaw>
 {
 protected:
   std::string configure() override;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The robot is held where it is, before it presses and after that has ended: by a spring and a damper in acceleration.
+// The robot is held where it is, before it presses and after that has ended: by a spring and a
+// damper in acceleration.
 #ifndef ROBOT_PACKAGE__HYBRID__HYBRID_HOLD_HPP_
 #define ROBOT_PACKAGE__HYBRID__HYBRID_HOLD_HPP_
 
@@ -24,8 +25,8 @@ public:
     is_anew_ = false;
   }
 
-  // Hold from the next step on, where the robot is then. last: efforts until now. leans: what is felt beside the normal
-  // still pushes against them.
+  // Hold from the next step on, where the robot is then. last: efforts until now. leans: what is
+  // felt beside the normal still pushes against them.
   void begin(const Vector & last, bool leans)
   {
     last_ = last;
@@ -37,12 +38,15 @@ public:
   // Nothing pushes beside the normal any more.
   void let_go() { leaning_share_ = 0.0; }
 
-  // To be called before `efforts`. The joint that was moved too far, which then is held where it is now; nv: none.
+  // To be called before `efforts`. The joint that was moved too far, which then is held where it is
+  // now; nv: none.
   std::size_t stay(const Vector & q, const PressingLimits & limits)
   {
     if (is_anew_ || limits.hold_stiffness == 0.0) place_ = q;
-    for (std::size_t i = 0; i < nv; ++i) {
-      if (limits.hold_tolerance > 0.0 && std::abs(q[i] - place_[i]) > limits.hold_tolerance) {
+    for (std::size_t i = 0; i < nv; ++i)
+    {
+      if (limits.hold_tolerance > 0.0 && std::abs(q[i] - place_[i]) > limits.hold_tolerance)
+      {
         place_ = q;
         return i;
       }
@@ -50,19 +54,21 @@ public:
     return nv;
   }
 
-  // What holds the robot and presses with a force along the normal, each joint's share of which is in `pressing`,
-  // within the limits of efforts. felt: efforts of what is felt beside the normal.
+  // What holds the robot and presses with a force along the normal, each joint's share of which is
+  // in `pressing`, within the limits of efforts. felt: efforts of what is felt beside the normal.
   Status efforts(
-    const Vector & q, const Vector & v, const Vector & pressing, const Vector & felt, double elapsed,
-    const HybridSettings & settings, const Inertia & inertia, Vector & tau)
+    const Vector & q, const Vector & v, const Vector & pressing, const Vector & felt,
+    double elapsed, const HybridSettings & settings, const Inertia & inertia, Vector & tau)
   {
     Vector weight{};
     const Status status = needed(q, v, settings, inertia, tau, weight);
     if (status != Status::ok) return status;
     for (std::size_t i = 0; i < nv; ++i) tau[i] -= pressing[i];
-    if (is_anew_) {
+    if (is_anew_)
+    {
       is_anew_ = false;
-      for (std::size_t i = 0; i < nv; ++i) {  // no more of what is felt counts than pushed against it
+      for (std::size_t i = 0; i < nv; ++i)
+      {  // no more of what is felt counts than pushed against it
         const double own = last_[i] - tau[i];
         leaning_[i] = std::clamp(-felt[i], std::min(own, 0.0), std::max(own, 0.0));
       }
@@ -74,42 +80,48 @@ public:
     return Status::ok;
   }
 
-  // The force along the normal, N, and the acceleration of the task that move the tool as the hold does now, so that an
-  // approach can go on with what the hold does against errors of the model.
+  // The force along the normal, N, and the acceleration of the task that move the tool as the hold
+  // does now, so that an approach can go on with what the hold does against errors of the model.
   bool against_the_model(
     const Vector & q, const Vector & v, const PressedRows & rows, const HybridSettings & settings,
     const Inertia & inertia, Approach::Beginning & from, Task & acceleration) const
   {
     std::array<double, nv * nv> M{};
     NormalResponse response;
-    if (robot_package_mass_matrix(q.data(), inertia.data(), M.data()) != ROBOT_PACKAGE_OK) return false;
+    if (robot_package_mass_matrix(q.data(), inertia.data(), M.data()) != ROBOT_PACKAGE_OK)
+      return false;
     if (!response.of(M, rows)) return false;
     const Vector a = pull(q, v, M, settings);
     const double most = settings.limits.approach_force;
     from.inertia = response.mass;
     from.fastest = response.fastest(settings.speeds);
     from.push = std::clamp(-response.mass * rows.rate(0, a), -most, most);
-    for (std::size_t k = 0; k < task_size; ++k) {
+    for (std::size_t k = 0; k < task_size; ++k)
+    {
       acceleration[k] = rows.rate(k + 1, a) + from.push * rows.rate(k + 1, response.acceleration);
     }
     return is_finite(acceleration);
   }
 
 private:
-  // The acceleration towards where the robot is held, no more than joints and efforts can follow, and against motion.
+  // The acceleration towards where the robot is held, no more than joints and efforts can follow,
+  // and against motion.
   Vector pull(
-    const Vector & q, const Vector & v, const std::array<double, nv * nv> & M, const HybridSettings & settings) const
+    const Vector & q, const Vector & v, const std::array<double, nv * nv> & M,
+    const HybridSettings & settings) const
   {
     const PressingLimits & limits = settings.limits;
     Vector a{};
     double share = 1.0;
     for (std::size_t i = 0; i < nv; ++i) a[i] = limits.hold_stiffness * (place_[i] - q[i]);
-    for (std::size_t i = 0; i < nv && limits.hold_damping > 0.0; ++i) {
+    for (std::size_t i = 0; i < nv && limits.hold_damping > 0.0; ++i)
+    {
       double effort = 0.0;
       for (std::size_t k = 0; k < nv; ++k) effort += M[i * nv + k] * a[k];
       const double fast = limits.hold_damping * drawn_share * settings.speeds[i];
       const double hard = gathered / limits.hold_damping * settings.effort_rates[i];
-      share = std::min({share, fast / std::max(std::abs(a[i]), 1e-12), hard / std::max(std::abs(effort), 1e-12)});
+      share = std::min(
+        {share, fast / std::max(std::abs(a[i]), 1e-12), hard / std::max(std::abs(effort), 1e-12)});
     }
     for (std::size_t i = 0; i < nv; ++i) a[i] = share * a[i] - limits.hold_damping * v[i];
     return a;
@@ -117,15 +129,18 @@ private:
 
   // What holds the robot without friction, and its weight.
   Status needed(
-    const Vector & q, const Vector & v, const HybridSettings & settings, const Inertia & inertia, Vector & tau,
-    Vector & weight) const
+    const Vector & q, const Vector & v, const HybridSettings & settings, const Inertia & inertia,
+    Vector & tau, Vector & weight) const
   {
     std::array<double, nv * nv> M{};
-    if (robot_package_mass_matrix(q.data(), inertia.data(), M.data()) != ROBOT_PACKAGE_OK) return Status::bad_result;
-    if (robot_package_gravity(q.data(), inertia.data(), weight.data()) != ROBOT_PACKAGE_OK) return Status::bad_result;
+    if (robot_package_mass_matrix(q.data(), inertia.data(), M.data()) != ROBOT_PACKAGE_OK)
+      return Status::bad_result;
+    if (robot_package_gravity(q.data(), inertia.data(), weight.data()) != ROBOT_PACKAGE_OK)
+      return Status::bad_result;
     const Vector a = pull(q, v, M, settings);
     std::array<double, 6 * nv> motion{};  // about the measured state, where feedback is zero
-    for (std::size_t i = 0; i < nv; ++i) {
+    for (std::size_t i = 0; i < nv; ++i)
+    {
       motion[i] = q[i];
       motion[nv + i] = v[i];
       motion[2 * nv + i] = 0.5 * a[i];
@@ -136,22 +151,24 @@ private:
     Vector within{};
     constexpr double now = 0.0;
     return static_cast<Status>(robot_package_feedforward(
-      q.data(), v.data(), motion.data(), &now, weights.data(), gains.data(), none.data(), limits.data(),
-      inertia.data(), within.data(), tau.data()));
+      q.data(), v.data(), motion.data(), &now, weights.data(), gains.data(), none.data(),
+      limits.data(), inertia.data(), within.data(), tau.data()));
   }
 
-  // All efforts beyond the weight are cut by the same share. If each joint were cut alone, a wrist that lacks what it
-  // needs against the shoulder's motion would be thrown.
+  // All efforts beyond the weight are cut by the same share. If each joint were cut alone, a wrist
+  // that lacks what it needs against the shoulder's motion would be thrown.
   static void cut(const Vector & weight, const Vector & limits, Vector & tau)
   {
     double share = 1.0;
-    for (std::size_t i = 0; i < nv; ++i) {
+    for (std::size_t i = 0; i < nv; ++i)
+    {
       const double most = limits[i], more = tau[i] - weight[i];
       if (std::abs(tau[i]) <= most) continue;
       const double room = std::max(more > 0.0 ? most - weight[i] : most + weight[i], 0.0);
       share = std::min(share, room / std::max(std::abs(more), 1e-12));
     }
-    for (std::size_t i = 0; i < nv; ++i) {
+    for (std::size_t i = 0; i < nv; ++i)
+    {
       tau[i] = std::clamp(weight[i] + share * (tau[i] - weight[i]), -limits[i], limits[i]);
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of force and motion: one call of its exported kernel per step, with what has to be kept between two calls.
+// The law of force and motion: one call of its exported kernel per step, with what has to be kept
+// between two calls.
 #ifndef ROBOT_PACKAGE__HYBRID__HYBRID_LAW_HPP_
 #define ROBOT_PACKAGE__HYBRID__HYBRID_LAW_HPP_
 
@@ -14,11 +15,12 @@
 namespace robot_package
 {
 
-// The result of one step. tau is within the effort limits, wanted is not limited. theta and rate are the tool's
-// coordinates beside the task frame. h and drift: distance from the surface, m, and its rate. force: commanded along
-// the normal, N. integral, task_integral: of the errors. rank: how many rows can be controlled. braking: how much
-// joints are kept from going faster, 0 to 1. outside, driven: accelerations of the joints that efforts do not explain,
-// and those that they do; the next step takes both.
+// The result of one step. tau is within the effort limits, wanted is not limited. theta and rate
+// are the tool's coordinates beside the task frame. h and drift: distance from the surface, m, and
+// its rate. force: commanded along the normal, N. integral, task_integral: of the errors. rank: how
+// many rows can be controlled. braking: how much joints are kept from going faster, 0 to 1.
+// outside, driven: accelerations of the joints that efforts do not explain, and those that they do;
+// the next step takes both.
 struct HybridOutput
 {
   Vector tau, wanted;
@@ -30,9 +32,10 @@ struct HybridOutput
   Vector outside, driven;
 };
 
-// What is wanted in one step. approach: the velocity along the normal, m/s, that the normal damping aims at. measured:
-// N; if it is not a number, the integral of the force error stays as it is. beside: efforts of what pushes the tool
-// beside the normal, made up for as far as it would lift or turn the tool.
+// What is wanted in one step. approach: the velocity along the normal, m/s, that the normal damping
+// aims at. measured: N; if it is not a number, the integral of the force error stays as it is.
+// beside: efforts of what pushes the tool beside the normal, made up for as far as it would lift or
+// turn the tool.
 struct HybridInputs
 {
   Task theta, rate, acceleration;
@@ -40,8 +43,9 @@ struct HybridInputs
   Vector beside, posture;
 };
 
-// tau = M J (a_d - kd e' - kp (e + task_ki int e)) + what moves along with it + N - A^T (force - ki int(measured -
-// force)). J has the rows of the task frame's directions, A that of the surface's normal.
+// tau = M J (a_d - kd e' - kp (e + task_ki int e)) + what moves along with it + N - A^T (force - ki
+// int(measured - force)). J has the rows of the task frame's directions, A that of the surface's
+// normal.
 class HybridLaw
 {
 public:
@@ -71,11 +75,16 @@ public:
     output_.outside = output_.driven = {};
   }
 
-  // Choose the integrals so that the next step starts with this force, N, or this acceleration from them.
-  void preset_force(double force) { output_.integral = settings.gains.ki > 0.0 ? -force / settings.gains.ki : 0.0; }
+  // Choose the integrals so that the next step starts with this force, N, or this acceleration from
+  // them.
+  void preset_force(double force)
+  {
+    output_.integral = settings.gains.ki > 0.0 ? -force / settings.gains.ki : 0.0;
+  }
   void preset_acceleration(const Task & acceleration)
   {
-    for (std::size_t k = 0; k < task_size; ++k) {
+    for (std::size_t k = 0; k < task_size; ++k)
+    {
       const double slope = settings.gains.kp[k] * settings.gains.task_ki;
       output_.task_integral[k] = slope > 0.0 ? -acceleration[k] / slope : 0.0;
     }
@@ -90,7 +99,8 @@ public:
   }
 
   // dt: s since the last step.
-  Status step(const Vector & q, const Vector & v, const HybridInputs & in, double dt, const Inertia & inertia)
+  Status step(
+    const Vector & q, const Vector & v, const HybridInputs & in, double dt, const Inertia & inertia)
   {
     const Vector before = recent_.before(v, dt);
     const double span = recent_.span();
@@ -103,13 +113,14 @@ public:
     const HybridOutput & last = output_;
     HybridOutput & now = work_;
     const auto status = static_cast<Status>(robot_package_hybrid_control_THE_TIP(
-      q.data(), v.data(), in.theta.data(), in.rate.data(), in.acceleration.data(), &in.force, &in.approach, &measured,
-      &last.integral, last.task_integral.data(), in.beside.data(), in.posture.data(), before.data(), &span,
-      last.outside.data(), last.driven.data(), gains.data(), limits.data(), settings.speeds.data(),
-      settings.lower.data(), settings.upper.data(), settings.margins.data(), parameters.data(), inertia.data(),
-      now.tau.data(), now.wanted.data(), now.theta.data(), now.rate.data(), &now.h, &now.drift, &now.force,
-      &now.integral, now.task_integral.data(), now.lacking.data(), &now.rank, &now.braking, now.outside.data(),
-      now.driven.data()));
+      q.data(), v.data(), in.theta.data(), in.rate.data(), in.acceleration.data(), &in.force,
+      &in.approach, &measured, &last.integral, last.task_integral.data(), in.beside.data(),
+      in.posture.data(), before.data(), &span, last.outside.data(), last.driven.data(),
+      gains.data(), limits.data(), settings.speeds.data(), settings.lower.data(),
+      settings.upper.data(), settings.margins.data(), parameters.data(), inertia.data(),
+      now.tau.data(), now.wanted.data(), now.theta.data(), now.rate.data(), &now.h, &now.drift,
+      &now.force, &now.integral, now.task_integral.data(), now.lacking.data(), &now.rank,
+      &now.braking, now.outside.data(), now.driven.data()));
     if (status == Status::ok) output_ = work_;
     return status;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The force that is commanded along the normal: it follows the desired one at a bounded rate, is cut where the tool
-// runs into the surface, and does not pull at what is pressed.
+// The force that is commanded along the normal: it follows the desired one at a bounded rate, is
+// cut where the tool runs into the surface, and does not pull at what is pressed.
 #ifndef ROBOT_PACKAGE__HYBRID__NORMAL_PUSH_HPP_
 #define ROBOT_PACKAGE__HYBRID__NORMAL_PUSH_HPP_
 
@@ -33,7 +33,8 @@ public:
   // N, that free motion needed because of errors of the model
   void set_lacking(double force) { lacking_ = force; }
 
-  // The force comes nearer to the desired one, or to as much of it as `most`, or to none, by at most `change` (N).
+  // The force comes nearer to the desired one, or to as much of it as `most`, or to none, by at
+  // most `change` (N).
   void approach_desired(double change, double most)
   {
     force_ += std::clamp(std::min(desired_, most) - force_, -change, change);
@@ -64,19 +65,23 @@ public:
     in.measured = nothing;
   }
 
-  // Inputs of the law while the tool presses. in.measured: N, felt along the normal. beside: N, felt beside it; least:
-  // N, that tell contact from none. integral: N, that the integral of the force error adds.
-  void to_press(double drift, double integral, double beside, double least, double dt, HybridInputs & in)
+  // Inputs of the law while the tool presses. in.measured: N, felt along the normal. beside: N,
+  // felt beside it; least: N, that tell contact from none. integral: N, that the integral of the
+  // force error adds.
+  void to_press(
+    double drift, double integral, double beside, double least, double dt, HybridInputs & in)
   {
     const double share = speed_.share();
     in.approach = share < 1.0 ? speed_.aim(drift, 0.0) : 0.0;
-    if (share < 1.0) {
+    if (share < 1.0)
+    {
       in.measured = nothing;
       in.force = share * (force_ + integral) + (1.0 - share) * lacking_ - integral;
       return;
     }
     const double most_pull = lacking_ - pull_most - 2.0 * std::abs(lacking_) - integral;
-    if (!(force_ < most_pull && beside < least && steady_ > force_steady)) {
+    if (!(force_ < most_pull && beside < least && steady_ > force_steady))
+    {
       pulls_ = 0.0;
       in.force = force_;
       return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the tool is beside its task frame, how joints move it there, and what a force along the normal does to them.
+// Where the tool is beside its task frame, how joints move it there, and what a force along the
+// normal does to them.
 #ifndef ROBOT_PACKAGE__HYBRID__PRESSED_ROWS_HPP_
 #define ROBOT_PACKAGE__HYBRID__PRESSED_ROWS_HPP_
 
@@ -13,8 +14,8 @@
 namespace robot_package
 {
 
-// Coordinates of the tool beside the task frame, and the rows that map joint velocities to their rates: the normal
-// first, then the directions of the task.
+// Coordinates of the tool beside the task frame, and the rows that map joint velocities to their
+// rates: the normal first, then the directions of the task.
 struct PressedRows
 {
   double h;
@@ -31,7 +32,8 @@ struct PressedRows
     if (status != ROBOT_PACKAGE_OK) return false;
     h = values[0];
     std::copy(values.begin() + 1, values.end(), theta.begin());
-    for (std::size_t row = 0; row <= task_size; ++row) std::copy_n(&matrix[row * nv], nv, A[row].begin());
+    for (std::size_t row = 0; row <= task_size; ++row)
+      std::copy_n(&matrix[row * nv], nv, A[row].begin());
     return true;
   }
 
@@ -42,8 +44,8 @@ struct PressedRows
     return sum;
   }
 
-  // Whether all singular values of the rows are above a bound, rad or m per rad or m. A turn by 1 rad counts as `turn`
-  // metres.
+  // Whether all singular values of the rows are above a bound, rad or m per rad or m. A turn by 1
+  // rad counts as `turn` metres.
   bool are_beyond(double least, double turn) const
   {
     auto gram = gram_of(turn);
@@ -52,8 +54,8 @@ struct PressedRows
     return size <= nv && factor.of(gram);
   }
 
-  // The largest share of the task rates, up to 1, at which no joint takes more than `share` of its velocity limit; 0 in
-  // a singular posture.
+  // The largest share of the task rates, up to 1, at which no joint takes more than `share` of its
+  // velocity limit; 0 in a singular posture.
   double pace_within(const Task & rate, double share, const Vector & limits) const
   {
     CholeskyOf<size> factor;
@@ -62,10 +64,12 @@ struct PressedRows
     std::copy(rate.begin(), rate.end(), weights.begin() + 1);
     factor.solve(weights);
     double pace = 1.0;
-    for (std::size_t i = 0; i < nv; ++i) {
+    for (std::size_t i = 0; i < nv; ++i)
+    {
       double needed = 0.0;
       for (std::size_t a = 0; a < size; ++a) needed += A[a][i] * weights[a];
-      if (std::abs(needed) > share * limits[i]) pace = std::min(pace, share * limits[i] / std::abs(needed));
+      if (std::abs(needed) > share * limits[i])
+        pace = std::min(pace, share * limits[i] / std::abs(needed));
     }
     return pace;
   }
@@ -76,8 +80,10 @@ private:
   std::array<double, size * size> gram_of(double turn) const
   {
     std::array<double, size * size> gram{};
-    for (std::size_t a = 0; a < size; ++a) {
-      for (std::size_t b = 0; b < size; ++b) {
+    for (std::size_t a = 0; a < size; ++a)
+    {
+      for (std::size_t b = 0; b < size; ++b)
+      {
         const double weight = scale(a, turn) * scale(b, turn);
         for (std::size_t i = 0; i < nv; ++i) gram[a * size + b] += weight * A[a][i] * A[b][i];
       }
@@ -85,7 +91,10 @@ private:
     return gram;
   }
 
-  static double scale(std::size_t row, double turn) { return row > 0 && task_direction[row - 1] < 3 ? turn : 1.0; }
+  static double scale(std::size_t row, double turn)
+  {
+    return row > 0 && task_direction[row - 1] < 3 ? turn : 1.0;
+  }
 };
 
 // How joints answer to a force of 1 N along the normal, and the effective mass there, kg.
@@ -108,7 +117,8 @@ struct NormalResponse
   double fastest(const Vector & speeds) const
   {
     double most = INFINITY;
-    for (std::size_t i = 0; i < nv; ++i) {
+    for (std::size_t i = 0; i < nv; ++i)
+    {
       const double jolt = std::abs(acceleration[i]) * mass;
       most = std::min(most, blow_share * speeds[i] / std::max(2.0 * jolt, 1e-9));
     }

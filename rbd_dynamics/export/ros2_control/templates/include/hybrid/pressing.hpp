@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool approaches the surface, presses on it, and approaches again where contact is lost for a moment. Each step
-// calls the law of force and motion, and tells why control has to end.
+// The tool approaches the surface, presses on it, and approaches again where contact is lost for a
+// moment. Each step calls the law of force and motion, and tells why control has to end.
 #ifndef ROBOT_PACKAGE__HYBRID__PRESSING_HPP_
 #define ROBOT_PACKAGE__HYBRID__PRESSING_HPP_
 
@@ -32,7 +32,8 @@ public:
   }
   const HybridSettings & settings() const { return law_.settings; }
 
-  // Other settings from the next step on. The task frame goes to another place at once, or on a way of its own.
+  // Other settings from the next step on. The task frame goes to another place at once, or on a way
+  // of its own.
   void change(const HybridSettings & changed, bool at_once)
   {
     const PressingPlace now = settings().place;
@@ -42,7 +43,8 @@ public:
     if (at_once) return;
     double lever = 0.0;
     const Task theta = motion.theta();
-    for (std::size_t k = 0; k < task_size; ++k) {
+    for (std::size_t k = 0; k < task_size; ++k)
+    {
       if (task_direction[k] >= 3) lever = std::hypot(lever, theta[k]);
     }
     law_.settings.place.task = now.task;
@@ -51,8 +53,9 @@ public:
     waits_ = 0.0;
   }
 
-  // Move the task frame on its way, if it has one, by dt (s), or less where a tool cannot follow that is not held; rows:
-  // at q, which become those beside the frame where it is now. False where these cannot be had.
+  // Move the task frame on its way, if it has one, by dt (s), or less where a tool cannot follow
+  // that is not held; rows: at q, which become those beside the frame where it is now. False where
+  // these cannot be had.
   bool move_frame(const Vector & q, const Vector & v, double dt, bool held, PressedRows & rows)
   {
     carried_ = {};
@@ -62,7 +65,8 @@ public:
     frame_.pass(dt * pace, law_.settings.place);
     waits_ = pace < stalled_pace ? waits_ + dt : 0.0;
     if (!rows.of(q, v, settings().place)) return false;
-    for (std::size_t k = 0; k < task_size && dt > 0.0; ++k) carried_[k] = (before[k] - rows.theta[k]) / dt;
+    for (std::size_t k = 0; k < task_size && dt > 0.0; ++k)
+      carried_[k] = (before[k] - rows.theta[k]) / dt;
     return true;
   }
   bool is_frame_moving() const { return frame_.goes(); }
@@ -79,8 +83,8 @@ public:
     is_tared_ = has_output_ = is_again_ = is_approaching_ = false;
   }
 
-  // Approach from here, with what has held the robot until now: a push along the normal and an acceleration of the
-  // task.
+  // Approach from here, with what has held the robot until now: a push along the normal and an
+  // acceleration of the task.
   void begin(
     const Vector & q, const PressedRows & rows, FeltWrench & wrench, Approach::Beginning from,
     const Task & acceleration)
@@ -109,13 +113,15 @@ public:
     has_output_ = is_again_ = is_approaching_ = false;
   }
 
-  // To be called while the robot is held: what still presses fades, and ends at once where nothing pushes back. A
-  // silent sensor does not tell that.
+  // To be called while the robot is held: what still presses fades, and ends at once where nothing
+  // pushes back. A silent sensor does not tell that.
   void fade(const FeltWrench & wrench, double elapsed)
   {
     const PressingLimits & limits = settings().limits;
-    if (wrench.works() && push.force() != 0.0) {
-      watch_.update(wrench.is_touching(), watch_.touched(), std::min(elapsed, longest_pressing_step));
+    if (wrench.works() && push.force() != 0.0)
+    {
+      watch_.update(
+        wrench.is_touching(), watch_.touched(), std::min(elapsed, longest_pressing_step));
       if (watch_.without() > std::max(limits.contact_debounce, sudden)) push.let_go();
     }
     push.fade(limits.force_rate * elapsed);
@@ -133,23 +139,32 @@ public:
     const double drift = rows.rate(0, v);
     if (has_output_) look(q, drift, rows, wrench, dt, inertia);
     const double felt = felt_by(wrench);
-    if (!is_approaching_) {
+    if (!is_approaching_)
+    {
       push.approach_desired(limits.force_rate * dt, bound());
       pressed_ += dt;
     }
     motion.pass(q, rows, dt, settings());
     push.pass(dt);
-    HybridInputs in{motion.theta(), motion.rate(), motion.acceleration(), 0.0, 0.0, felt, {}, posture_};
+    HybridInputs in{motion.theta(), motion.rate(), motion.acceleration(), 0.0, 0.0, felt, {},
+                    posture_};
     for (std::size_t k = 0; k < task_size; ++k) in.rate[k] += carried_[k];
-    if (approaches_first()) {  // there it is an error of the model
+    if (approaches_first())
+    {  // there it is an error of the model
       pushed_aside_.forget();
-    } else {
+    }
+    else
+    {
       in.beside = pushed_aside_.update(wrench.felt().efforts, dt, wrench.is_touching());
     }
-    if (is_approaching_) {
+    if (is_approaching_)
+    {
       push.to_approach(approach_, drift, is_again_, in);
-    } else {
-      push.to_press(drift, law_.force_integral(), wrench.felt().force, wrench.least(limits), dt, in);
+    }
+    else
+    {
+      push.to_press(
+        drift, law_.force_integral(), wrench.felt().force, wrench.least(limits), dt, in);
     }
     if (law_.step(q, v, in, dt, inertia) != Status::ok) return {Halt::singular, 0.0};
     has_output_ = true;
@@ -165,13 +180,16 @@ public:
   bool approaches() const { return is_approaching_; }
   // Whether the tool has touched nothing yet.
   bool approaches_first() const { return is_approaching_ && !is_again_; }
-  // What the sensor reads along the normal without contact, N: as found when contact began, and as it is taken now.
+  // What the sensor reads along the normal without contact, N: as found when contact began, and as
+  // it is taken now.
   double offset() const { return offset_; }
   double zero() const { return is_approaching_ ? approach_.zero() : offset_; }
-  // N: no more is pressed, as of more the tool could not let go in time. Where that is not known yet, no more than now.
+  // N: no more is pressed, as of more the tool could not let go in time. Where that is not known
+  // yet, no more than now.
   double bound() const
   {
-    return release_.is_known() ? release_.bound() : std::max(push.force(), settings().limits.contact_force);
+    return release_.is_known() ? release_.bound()
+                               : std::max(push.force(), settings().limits.contact_force);
   }
   // Whether efforts have to change at once: contact is lost, or a joint nears its velocity limit.
   bool lets_go() const { return is_again_ || push.share() < 1.0 || output().braking > 0.0; }
@@ -193,20 +211,27 @@ private:
 
   // Whether contact has begun, goes on or is lost.
   void look(
-    const Vector & q, double drift, const PressedRows & rows, FeltWrench & wrench, double dt, const Inertia & inertia)
+    const Vector & q, double drift, const PressedRows & rows, FeltWrench & wrench, double dt,
+    const Inertia & inertia)
   {
     const PressingLimits & limits = settings().limits;
-    if (is_approaching_ && approach_.touches(rows.h, wrench.felt().normal, dt, limits, wrench.sense()))
+    if (
+      is_approaching_ &&
+      approach_.touches(rows.h, wrench.felt().normal, dt, limits, wrench.sense()))
       begin_to_press(rows, wrench);
-    const double least = wrench.least(limits), added = is_approaching_ ? 0.0 : law_.force_integral() - push.lacking();
+    const double least = wrench.least(limits),
+                 added = is_approaching_ ? 0.0 : law_.force_integral() - push.lacking();
     if (!is_again_) release_.look(q, rows, added, dt, settings(), inertia);
-    if (!is_approaching_) {
+    if (!is_approaching_)
+    {
       release_.feel(q, wrench.felt(), felt_by(wrench), least, dt, settings(), inertia);
       watch_.update(wrench.is_touching() || !is_touch_wanted(least), rows.h, dt);
       push.update(drift, dt, settings());
       giving_.update(push.slow(), wrench.sense().smooth(), push.force(), least, dt);
       if (is_contact_lost()) approach_again(q, rows, wrench, inertia);
-    } else if (is_again_) {
+    }
+    else if (is_again_)
+    {
       watch_.update(false, rows.h, dt, wrench.felt().force > 2.0 * least);
     }
   }
@@ -219,10 +244,12 @@ private:
     if (is_free) offset_ = approach_.offset();
     is_tared_ = is_free || (is_again_ && is_tared_);
     if (!is_tared_) wrench.forget_free();
-    // The blow of an approach is not wanted: after free motion the force begins with what counts as contact, and where
-    // contact was lost before, with enough to tell at once whether it is lost again.
+    // The blow of an approach is not wanted: after free motion the force begins with what counts as
+    // contact, and where contact was lost before, with enough to tell at once whether it is lost
+    // again.
     double most = push.desired();
-    if (is_free || is_again_) {
+    if (is_free || is_again_)
+    {
       if (!is_again_) push.set_lacking(approach_.free_push());
       most = std::min(most, is_again_ ? 2.0 * wrench.least(limits) : limits.contact_force);
     }
@@ -238,12 +265,14 @@ private:
   bool is_contact_lost() const
   {
     const PressingLimits & limits = settings().limits;
-    const double patient = is_sudden() ? std::max(limits.contact_debounce, sudden) : patience * limits.contact_timeout;
+    const double patient =
+      is_sudden() ? std::max(limits.contact_debounce, sudden) : patience * limits.contact_timeout;
     return watch_.without() >= patient;
   }
 
   // Slowly back to a contact that was lost a moment ago.
-  void approach_again(const Vector & q, const PressedRows & rows, const FeltWrench & wrench, const Inertia & inertia)
+  void approach_again(
+    const Vector & q, const PressedRows & rows, const FeltWrench & wrench, const Inertia & inertia)
   {
     const PressingLimits & limits = settings().limits;
     std::array<double, nv * nv> M{};
@@ -254,16 +283,19 @@ private:
     Approach::Beginning from{};
     from.inertia = response.mass;
     from.push = push.lacking();
-    from.fastest = std::min(response.fastest(settings().speeds), 0.5 * std::min(limits.approach_speed, slow));
+    from.fastest =
+      std::min(response.fastest(settings().speeds), 0.5 * std::min(limits.approach_speed, slow));
     from.ramp = 0.0;
     from.zero_is_known = true;
     from.zero = offset_;
     approach(from, rows, wrench);
-    if (is_sudden()) {  // what friction had held back must not fling the tool ahead
+    if (is_sudden())
+    {  // what friction had held back must not fling the tool ahead
       motion.stand(rows.theta);
       law_.preset_acceleration({});
     }
-    law_.preset_force(0.0);  // what the integral made up for, such as friction, is gone with the contact
+    law_.preset_force(
+      0.0);  // what the integral made up for, such as friction, is gone with the contact
     push.let_go();
     is_again_ = true;
   }
@@ -275,13 +307,17 @@ private:
     const double least = wrench.least(limits), beside = wrench.felt().force;
     if (std::abs(felt) > limits.largest_force)
       return {approaches_first() || pressed_ < impact_time ? Halt::impact : Halt::force, felt};
-    if (const Problem misplaced = problem_with_place(rows, limits, approaches_first()); misplaced.why != Halt::no)
+    if (
+      const Problem misplaced = problem_with_place(rows, limits, approaches_first());
+      misplaced.why != Halt::no)
       return misplaced;
     if (waits_ > stall_time) return {Halt::left_behind, waits_};
     if (output().rank < static_cast<double>(1 + task_size)) return {Halt::singular, 0.0};
     if (approaches_first()) return {};
     if (is_again_)
-      return {watch_.not_found(approach_.is_unfelt(limits), beside, least, limits.contact_timeout), beside};
+      return {
+        watch_.not_found(approach_.is_unfelt(limits), beside, least, limits.contact_timeout),
+        beside};
     if (!is_touch_wanted(least)) return {};
     if (push.pulls() > limits.contact_timeout) return {Halt::pulls, felt};
     if (giving_.time() > limits.contact_timeout) return {Halt::gives_way, felt};
@@ -294,14 +330,14 @@ private:
   GivingWay giving_;
   ReleasableForce release_;
   TaskFramePath frame_;
-  Task carried_{};              // rates at which the task frame takes the tool along
-  double waits_ = 0.0;          // s, for which the frame has waited for it
+  Task carried_{};      // rates at which the task frame takes the tool along
+  double waits_ = 0.0;  // s, for which the frame has waited for it
   PushedAside pushed_aside_;
   Vector posture_{};
-  double offset_ = 0.0;         // N, that the sensor reads without contact
-  double pressed_ = INFINITY;   // s since the first contact
+  double offset_ = 0.0;        // N, that the sensor reads without contact
+  double pressed_ = INFINITY;  // s since the first contact
   bool is_approaching_ = false, is_again_ = false;
-  bool is_tared_ = false;       // the wrench in free motion is known
+  bool is_tared_ = false;  // the wrench in free motion is known
   bool has_output_ = false;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits beyond which the tool may not press or approach: of what is felt beside the normal, and of where the tool is.
+// Limits beyond which the tool may not press or approach: of what is felt beside the normal, and of
+// where the tool is.
 #ifndef ROBOT_PACKAGE__HYBRID__PRESSING_CHECKS_HPP_
 #define ROBOT_PACKAGE__HYBRID__PRESSING_CHECKS_HPP_
 
@@ -28,12 +29,14 @@ inline Problem problem_beside_normal(const Felt & felt, const PressingLimits & l
 }
 
 // Whether the tool is where it may approach the surface, or press on it.
-inline Problem problem_with_place(const PressedRows & rows, const PressingLimits & limits, bool approaches)
+inline Problem problem_with_place(
+  const PressedRows & rows, const PressingLimits & limits, bool approaches)
 {
   if (approaches && rows.h < -limits.constraint_tolerance) return {Halt::beyond, rows.h};
   if (!approaches && std::abs(rows.h) > limits.press_tolerance) return {Halt::off_surface, rows.h};
   double turn = 0.0;
-  for (std::size_t k = 0; k < task_size; ++k) {
+  for (std::size_t k = 0; k < task_size; ++k)
+  {
     if (std::abs(rows.theta[k]) > limits.reach) return {Halt::out_of_reach, rows.theta[k]};
     if (task_direction[k] < 3) turn += rows.theta[k] * rows.theta[k];
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How hard the tool may press now, so that it does not go far where contact or friction is lost: looked at again and
-// again while it approaches and presses, a little in each cycle.
+// How hard the tool may press now, so that it does not go far where contact or friction is lost:
+// looked at again and again while it approaches and presses, a little in each cycle.
 #ifndef ROBOT_PACKAGE__HYBRID__RELEASABLE_FORCE_HPP_
 #define ROBOT_PACKAGE__HYBRID__RELEASABLE_FORCE_HPP_
 
@@ -28,30 +28,34 @@ public:
     search_ = LettingGo();
   }
 
-  // What the tool can let go in time where it is now, dt (s) after the last call. added: N, that the integral of the
-  // force's error adds; it has to be let go as well.
+  // What the tool can let go in time where it is now, dt (s) after the last call. added: N, that
+  // the integral of the force's error adds; it has to be let go as well.
   void look(
-    const Vector & q, const PressedRows & rows, double added, double dt, const HybridSettings & settings,
-    const Inertia & inertia)
+    const Vector & q, const PressedRows & rows, double added, double dt,
+    const HybridSettings & settings, const Inertia & inertia)
   {
     const PressingLimits & limits = settings.limits;
-    if (!(limits.normal_speed > 0.0)) {
+    if (!(limits.normal_speed > 0.0))
+    {
       in_time_ = by_friction_ = INFINITY;
       is_known_ = true;
       return;
     }
     since_look_ += dt;
-    if (!search_.is_at_work() && since_look_ >= release_looks) {
+    if (!search_.is_at_work() && since_look_ >= release_looks)
+    {
       JointMatrix M{};
       ArmAnswer answer;
       if (robot_package_mass_matrix(q.data(), inertia.data(), M.data()) != ROBOT_PACKAGE_OK) return;
       if (!answer.of(M, rows, settings.gains)) return;
       since_look_ = 0.0;
       more_ = std::max(added, 0.0);
-      search_.begin(answer, aside_, limits.largest_force + more_, release_lost * limits.normal_speed, settings);
+      search_.begin(
+        answer, aside_, limits.largest_force + more_, release_lost * limits.normal_speed, settings);
     }
     const double share = std::min(1.0, std::max(dt, 0.0) / release_looks);
-    const auto steps = static_cast<std::size_t>(std::ceil(share * static_cast<double>(LettingGo::most_steps)));
+    const auto steps =
+      static_cast<std::size_t>(std::ceil(share * static_cast<double>(LettingGo::most_steps)));
     if (!search_.is_at_work() || !search_.advance(steps)) return;
     in_time_ = std::max(search_.largest() - more_, limits.contact_force);
     is_known_ = true;
@@ -59,8 +63,8 @@ public:
 
   // What friction may let go. pressed: N, along the normal. least: N, that tell contact from none.
   void feel(
-    const Vector & q, const Felt & felt, double pressed, double least, double dt, const HybridSettings & settings,
-    const Inertia & inertia)
+    const Vector & q, const Felt & felt, double pressed, double least, double dt,
+    const HybridSettings & settings, const Inertia & inertia)
   {
     since_friction_ += dt;
     if (since_friction_ < friction_looks) return;
@@ -68,10 +72,11 @@ public:
     if (pressed < 2.0 * least || !(settings.limits.normal_speed > 0.0)) return;
     JointMatrix M{};
     if (robot_package_mass_matrix(q.data(), inertia.data(), M.data()) != ROBOT_PACKAGE_OK) return;
-    for (std::size_t i = 0; i < nv; ++i) aside_[i] = felt.efforts[i] / std::max(pressed, felt.force);
+    for (std::size_t i = 0; i < nv; ++i)
+      aside_[i] = felt.efforts[i] / std::max(pressed, felt.force);
     const double late = settings.gains.reaction_time + settings.actuator_lag;
-    by_friction_ =
-      std::max(friction_.largest(M, felt.efforts, pressed, settings.speeds, late), friction_felt * least);
+    by_friction_ = std::max(
+      friction_.largest(M, felt.efforts, pressed, settings.speeds, late), friction_felt * least);
   }
 
   // Whether a look has ended since `begin`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wanted motion along the surface: it goes on only as fast as the arm can follow, and ends where the arm cannot.
+// The wanted motion along the surface: it goes on only as fast as the arm can follow, and ends
+// where the arm cannot.
 #ifndef ROBOT_PACKAGE__HYBRID__SURFACE_MOTION_HPP_
 #define ROBOT_PACKAGE__HYBRID__SURFACE_MOTION_HPP_
 
@@ -25,7 +26,10 @@ public:
     off_path
   };
 
-  void limit(const PointLimits & turning, const PointLimits & moving) { motion_.limit(turning, moving); }
+  void limit(const PointLimits & turning, const PointLimits & moving)
+  {
+    motion_.limit(turning, moving);
+  }
 
   void start() { stopped_ = Stopped::no; }
 
@@ -60,17 +64,20 @@ public:
     is_near_singular_ = is_near;
     const Task wanted = motion_.theta();
     double turn = 0.0, way = 0.0;
-    for (std::size_t k = 0; k < task_size; ++k) {
+    for (std::size_t k = 0; k < task_size; ++k)
+    {
       const double off = wanted[k] - rows.theta[k];
       (task_direction[k] < 3 ? turn : way) += off * off;
-      if (motion_.moves() && std::abs(off) > settings.path_tolerance) return stop(rows, Stopped::off_path);
+      if (motion_.moves() && std::abs(off) > settings.path_tolerance)
+        return stop(rows, Stopped::off_path);
     }
     const double behind = std::hypot(turn_length * std::sqrt(turn), std::sqrt(way));
     const double fast = rows.pace_within(motion_.speed(), speed_share, settings.speeds);
     const double near = near_ = std::clamp(1.0 - behind / behind_most, 0.0, 1.0);
     pace_ = motion_.moves() ? std::min({near, fast, pace_ + dt / full_speed_time}) : 1.0;
     stalled_ = motion_.moves() && near < stalled_pace ? stalled_ + dt : 0.0;
-    if (stalled_ > stall_time) {
+    if (stalled_ > stall_time)
+    {
       const std::size_t joint = joint_at_limit(q);
       return stop(rows, joint < nv ? Stopped::joint_at_limit : Stopped::slow, joint);
     }
@@ -112,7 +119,8 @@ private:
   Stopped stopped_ = Stopped::no;
   std::size_t stopped_by_ = nv;
   double near_ = 1.0;
-  double pace_ = 1.0, stalled_ = 0.0;  // share of the motion's own speed; s, for which it has waited for the arm
+  double pace_ = 1.0,
+         stalled_ = 0.0;  // share of the motion's own speed; s, for which it has waited for the arm
   bool is_near_singular_ = false;
 };
 

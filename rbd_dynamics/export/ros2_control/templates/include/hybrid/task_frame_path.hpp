@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of a task frame from one place to another while the tool presses, in time: straight, turned about one axis,
-// and from rest to rest.
+// The way of a task frame from one place to another while the tool presses, in time: straight,
+// turned about one axis, and from rest to rest.
 #ifndef ROBOT_PACKAGE__HYBRID__TASK_FRAME_PATH_HPP_
 #define ROBOT_PACKAGE__HYBRID__TASK_FRAME_PATH_HPP_
 
@@ -22,7 +22,8 @@ struct FrameWay
 class TaskFramePath
 {
 public:
-  // The way from one place to another. False where no turn between them is unique, or a number is not finite.
+  // The way from one place to another. False where no turn between them is unique, or a number is
+  // not finite.
   static bool between(const Placed & from, const Placed & to, FrameWay & out)
   {
     Three turn{}, way{};
@@ -34,12 +35,15 @@ public:
   // s, within these limits, for a way in their unit.
   static double least_time(double way, double speed, double acceleration)
   {
-    return std::max(frame_peak_speed * way / speed, std::sqrt(frame_peak_acceleration * way / acceleration));
+    return std::max(
+      frame_peak_speed * way / speed, std::sqrt(frame_peak_acceleration * way / acceleration));
   }
 
-  // Set out from the place `from`. lever: m, how far the tool is from the task frame. force: N, that is pressed with.
-  // Where the way is not unique it stays.
-  void begin(const PressingPlace & from, const PressingPlace & to, double lever, double force, const HybridSettings & limits)
+  // Set out from the place `from`. lever: m, how far the tool is from the task frame. force: N,
+  // that is pressed with. Where the way is not unique it stays.
+  void begin(
+    const PressingPlace & from, const PressingPlace & to, double lever, double force,
+    const HybridSettings & limits)
   {
     from_ = from.task;
     to_ = to.task;
@@ -76,8 +80,10 @@ private:
   {
     const Rotation base = from.R();
     Six theta{};
-    if (robot_package_chart_coordinates(base.data(), to.data(), theta.data()) != ROBOT_PACKAGE_OK) return false;
-    for (std::size_t k = 0; k < 3; ++k) {
+    if (robot_package_chart_coordinates(base.data(), to.data(), theta.data()) != ROBOT_PACKAGE_OK)
+      return false;
+    for (std::size_t k = 0; k < 3; ++k)
+    {
       turn[k] = theta[k];
       way[k] = to[9 + k] - from[9 + k];
     }

@@ -14,8 +14,9 @@ namespace robot_package
 // A number for each direction along which the tool moves while it presses.
 using Task = std::array<double, task_size>;
 
-// The wanted motion of a tool beside its task frame, in its coordinates there: a rotation vector, then a place. It is
-// held, on the way to a place, or moved with rates, within limits; what is not controlled stays.
+// The wanted motion of a tool beside its task frame, in its coordinates there: a rotation vector,
+// then a place. It is held, on the way to a place, or moved with rates, within limits; what is not
+// controlled stays.
 class TaskMotion
 {
 public:
@@ -73,7 +74,8 @@ private:
   Task each(Taken taken) const
   {
     Task made{};
-    for (std::size_t k = 0; k < task_size; ++k) made[k] = taken(two_.parts[task_direction[k] / 3], task_direction[k] % 3);
+    for (std::size_t k = 0; k < task_size; ++k)
+      made[k] = taken(two_.parts[task_direction[k] / 3], task_direction[k] % 3);
     return made;
   }
 

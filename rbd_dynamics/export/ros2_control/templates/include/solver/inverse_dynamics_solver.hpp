@@ -11,20 +11,22 @@
 namespace robot_package
 {
 
-// Vectors are in the order of robot_package_joint_names. Parameters, all optional, in the namespace that `initialize`
-// is given: payload.frame, payload.mass (kg) and payload.com (three numbers, m, in the frame).
+// Vectors are in the order of robot_package_joint_names. Parameters, all optional, in the namespace
+// that `initialize` is given: payload.frame, payload.mass (kg) and payload.com (three numbers, m,
+// in the frame).
 class InverseDynamicsSolver : public inverse_dynamics_solver::InverseDynamicsSolver
 {
 public:
-  // Throws InvalidParameterValueException for a description without one of the robot's joints, and for a payload that
-  // cannot be; without a description there is nothing to compare.
+  // Throws InvalidParameterValueException for a description without one of the robot's joints, and
+  // for a payload that cannot be; without a description there is nothing to compare.
   void initialize(
     rclcpp::node_interfaces::NodeParametersInterface::ConstSharedPtr parameters_interface = nullptr,
     const std::string & param_namespace = "", const std::string & robot_description = "") override;
 
   Eigen::MatrixXd getInertiaMatrix(const Eigen::VectorXd & joint_positions) const override;
   Eigen::VectorXd getCoriolisVector(
-    const Eigen::VectorXd & joint_positions, const Eigen::VectorXd & joint_velocities) const override;
+    const Eigen::VectorXd & joint_positions,
+    const Eigen::VectorXd & joint_velocities) const override;
   Eigen::VectorXd getGravityVector(const Eigen::VectorXd & joint_positions) const override;
   Eigen::VectorXd getFrictionVector(const Eigen::VectorXd & joint_velocities) const override;
   // With friction.

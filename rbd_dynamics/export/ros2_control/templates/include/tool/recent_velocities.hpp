@@ -21,7 +21,8 @@ public:
   const Vector & before(const Vector & v, double dt)
   {
     double span = 0.0;
-    if (count_ > 0 && dt > 0.0) {
+    if (count_ > 0 && dt > 0.0)
+    {
       for (std::size_t k = 1; k < count_; ++k) span += spans_[k];
       span += dt;
     }
@@ -32,10 +33,13 @@ public:
   // s, how long ago that was which `before` returned last
   double span() const { return span_; }
 
-  // Whether a joint is faster than a share of its limit, or will be `ahead` s from now, as v grew from `then`.
-  bool soon_beyond(const Vector & v, const Vector & then, double ahead, const Vector & limits, double share) const
+  // Whether a joint is faster than a share of its limit, or will be `ahead` s from now, as v grew
+  // from `then`.
+  bool soon_beyond(
+    const Vector & v, const Vector & then, double ahead, const Vector & limits, double share) const
   {
-    for (std::size_t i = 0; i < nv; ++i) {
+    for (std::size_t i = 0; i < nv; ++i)
+    {
       const double later = v[i] + ahead / span_ * (v[i] - then[i]);
       if (std::max(std::abs(v[i]), std::abs(later)) > share * limits[i]) return true;
     }
@@ -45,7 +49,8 @@ public:
   // A step has been made with v, dt (s) after the one before.
   void add(const Vector & v, double dt)
   {
-    if (count_ == foresight) {
+    if (count_ == foresight)
+    {
       std::copy(velocities_.begin() + 1, velocities_.end(), velocities_.begin());
       std::copy(spans_.begin() + 1, spans_.end(), spans_.begin());
       --count_;

@@ -38,18 +38,21 @@ inline bool is_tool(const std::string & frame) { return frame == tool_frame || f
 // The pose of a message, in the root frame. Returns what is wrong.
 inline std::string wish_of(const geometry_msgs::msg::PoseStamped & message, ToolWish & wish)
 {
-  const auto &p = message.pose.position;
-  const auto &o = message.pose.orientation;
+  const auto & p = message.pose.position;
+  const auto & o = message.pose.orientation;
   wish = {true, false, {}, {}};
-  if (!is_root(message.header.frame_id)) return "it is in frame " + message.header.frame_id + ", not in the root's";
+  if (!is_root(message.header.frame_id))
+    return "it is in frame " + message.header.frame_id + ", not in the root's";
   if (!place({p.x, p.y, p.z}, {o.x, o.y, o.z, o.w}, wish.pose))
     return "it is not finite, or its quaternion is not of unit length";
   return "";
 }
 
-// The twist of a message, in the root's axes or in its own ones, which are those of `whose`. Returns what is wrong.
+// The twist of a message, in the root's axes or in its own ones, which are those of `whose`.
+// Returns what is wrong.
 inline std::string wish_of(
-  const geometry_msgs::msg::TwistStamped & message, bool own, const std::string & whose, ToolWish & wish)
+  const geometry_msgs::msg::TwistStamped & message, bool own, const std::string & whose,
+  ToolWish & wish)
 {
   const auto &w = message.twist.angular, &v = message.twist.linear;
   wish = {false, own, {}, {w.x, w.y, w.z, v.x, v.y, v.z}};
@@ -61,7 +64,8 @@ inline std::string wish_of(
 // Whether a twist is within speeds of its angular and its linear part.
 inline bool is_within(const Six & twist, double turning, double moving)
 {
-  const auto size = [&twist](std::size_t k) { return std::hypot(twist[k], twist[k + 1], twist[k + 2]); };
+  const auto size = [&twist](std::size_t k)
+  { return std::hypot(twist[k], twist[k + 1], twist[k + 2]); };
   return size(0) <= turning && size(3) <= moving;
 }
 
