@@ -26,6 +26,7 @@ ROUND_SAMPLES = 6  # of a cylinder's end that stands on a face, which coal doubl
 ROUGH = 1e-7  # m: shapes whose distance is smaller just touch
 SHRINKING = (1e-3, 3e-2)  # of a shape, to see in which direction it is apart
 ERROR = 1e-3  # rad, of a normal that was found
+LEVEL = 1e-9  # of a normal's height: so far below level it counts as level
 PARALLEL = 0.05  # sine of the angle between edges that count as parallel
 
 
@@ -191,9 +192,9 @@ class Pair:
 
 
 def tangents_of(normal: Array) -> Array:
-    """(2, 3): unit vectors that complete a normal (Duff et al., 2017), as `RollingBall` has them."""
+    """(2, 3): unit vectors that complete a normal (Duff et al., 2017); level ones do not turn with rounding."""
     x, y, z = (float(part) for part in normal)
-    sign = -1.0 if z < 0.0 else 1.0
+    sign = -1.0 if z < -LEVEL else 1.0
     a = -1.0 / (sign + z)
     b = x * y * a
     return np.array([[1.0 + sign * x * x * a, sign * b, -sign * x], [b, sign + y * y * a, -y]])

@@ -30,7 +30,7 @@ from rbd_dynamics.collisions.loops.layout import (
     UPPER,
 )
 from rbd_dynamics.collisions.loops.polygons import cut, distinct, outline, overlap
-from rbd_dynamics.collisions.narrow_phase import ERROR, PARALLEL
+from rbd_dynamics.collisions.narrow_phase import ERROR, LEVEL, PARALLEL
 from rbd_dynamics.compiler.loops import Table
 
 Array = NDArray[np.float64]
@@ -43,7 +43,7 @@ WITHIN = 1e-6  # of an edge's length, by which edges may pass each other's ends
 def basis(w: Array, x: float, y: float, z: float) -> int:
     """w[BASIS:]: a normal, and unit vectors that complete it, as `tangents_of` has them."""
     sign = 1.0
-    if z < 0.0:
+    if z < -LEVEL:
         sign = -1.0
     a = -1.0 / (sign + z)
     b = x * y * a
