@@ -11,7 +11,6 @@
 #include "robot_package/hybrid/hybrid_law.hpp"
 #include "robot_package/hybrid/normal_push.hpp"
 #include "robot_package/hybrid/pressing_checks.hpp"
-#include "robot_package/hybrid/pushed_aside.hpp"
 #include "robot_package/hybrid/releasable_force.hpp"
 #include "robot_package/hybrid/surface_motion.hpp"
 #include "robot_package/hybrid/task_frame_path.hpp"
@@ -149,14 +148,6 @@ public:
     HybridInputs in{motion.theta(), motion.rate(), motion.acceleration(), 0.0, 0.0, felt, {},
                     posture_};
     for (std::size_t k = 0; k < task_size; ++k) in.rate[k] += carried_[k];
-    if (approaches_first())
-    {  // there it is an error of the model
-      pushed_aside_.forget();
-    }
-    else
-    {
-      in.beside = pushed_aside_.update(wrench.felt().efforts, dt, wrench.is_touching());
-    }
     if (is_approaching_)
     {
       push.to_approach(approach_, drift, is_again_, in);
@@ -332,7 +323,6 @@ private:
   TaskFramePath frame_;
   Task carried_{};      // rates at which the task frame takes the tool along
   double waits_ = 0.0;  // s, for which the frame has waited for it
-  PushedAside pushed_aside_;
   Vector posture_{};
   double offset_ = 0.0;        // N, that the sensor reads without contact
   double pressed_ = INFINITY;  // s since the first contact
