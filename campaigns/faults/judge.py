@@ -65,7 +65,6 @@ class Counts:
     commands_alone: int = 0  # without an effort: the robot is left safe, or the effort was lost
     commands_safe: int = 0  # of these, gravity with damping, or zero
     guarded: int = 0  # passed on by the guard
-    guarded_late: int = 0  # some thread of the guard, or of its middleware, was kept waiting for as long
     guarded_bounds: int = 0  # while the node's own commands were not seen yet
     guarded_safe: int = 0  # of the guard's own: gravity with damping, or zero
 
@@ -577,11 +576,10 @@ class Judge:
             self.counts.guarded += 1
             if late <= waited or self._leaves_safe(tau, published):
                 return
-            if late <= self.guards_waits.between(1e-9 * sent, 1e-9 * published, ALL):
-                self.counts.guarded_late += 1
-            else:
-                self.counts.stale += 1
-                self._violation("the guard passed a stale command", 0, tau, published)
+            together = self.guards_waits.between(1e-9 * sent, 1e-9 * published, ALL)
+            self.counts.stale += 1
+            what = f"the guard passed a stale command, {late:.3f} s late, its threads waited {together:.3f} s"
+            self._violation(what, 0, tau, published)
         elif np.isfinite(tau).all() and tau.shape == (7,) and self._leaves_safe(tau, published):
             self.counts.guarded_safe += 1
         elif unseen and np.isfinite(tau).all() and (np.abs(tau) <= LIMITS).all():
