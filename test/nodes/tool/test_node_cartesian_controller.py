@@ -216,9 +216,17 @@ def test_follows_a_trajectory(rig):
         point.time_from_start.nanosec = k * 240_000_000 % 1_000_000_000
         point.time_from_start.sec = k * 240_000_000 // 1_000_000_000
         message.points.append(point)
-    rig.trajectories.publish(message)
-    said = "trajectory of 8 points, 1.9"
-    rig.until(lambda: said in rig.node.log, said)
+    said, again = "trajectory of 8 points, 1.9", "trajectory refused: the motion changed while it was being planned"
+    asked = rig.node.log.count(again)
+
+    def taken():  # asked for again where the way home ends while it is planned, which takes long on a busy machine
+        nonlocal asked
+        if rig.node.log.count(again) >= asked:
+            asked += 1
+            rig.trajectories.publish(message)
+        return said in rig.node.log
+
+    rig.until(taken, said)
     path = []
     for _ in range(2100):
         rig.step()
