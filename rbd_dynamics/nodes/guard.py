@@ -23,6 +23,7 @@ from rbd_dynamics.nodes.commanding.commanders import Commanders
 from rbd_dynamics.nodes.commanding.heartbeat import Heartbeat
 from rbd_dynamics.nodes.commanding.node_clock import NodeClock
 from rbd_dynamics.nodes.commanding.silence import Silence
+from rbd_dynamics.nodes.commanding.transit import Transit
 from rbd_dynamics.nodes.commanding.watchdog import Watchdog
 from rbd_dynamics.nodes.interface.guard import GUARD, GuardParameters
 from rbd_dynamics.nodes.managed.acceptance import Acceptance
@@ -38,9 +39,7 @@ from rbd_dynamics.robot import Robot
 
 COMMANDED = "~/unguarded_commands"  # what the guard passes on
 WATCH = 0.01  # s: how often it is looked whether commands still come
-QUEUE = (
-    50_000_000  # ns: after a standstill of this process, commands, and states without a stamp, may be old for so long
-)
+QUEUE = 50_000_000  # ns: a command may be late, and after a standstill of this process as a state without a stamp
 PLAIN = b"\0\1\0\0" + bytes(8)  # how a message begins whose array has no layout: CDR, little endian
 COUNT, NUMBERS = slice(12, 16), 20  # where their count is in it, and where they begin
 
@@ -80,6 +79,7 @@ class GuardNode(ManagedNode[GuardParameters, GuardEngine]):
         self.state_publishers = StatePublishers(self)
         self.parts += [self.silence, self.clock, self.acceptance, self.payload, self.commanders, self.state_publishers]
         self._raw_states, self._heartbeat, self._watchdog = RawJointStates(), Heartbeat(), Watchdog()
+        self._transit = Transit()
         self._state_time = 0.0  # monotonic, of the last good one
         self._gate = CommandGate()
         self._bad = (0.0, "")  # the last command that was not passed on: monotonic time, reason
@@ -133,7 +133,9 @@ class GuardNode(ManagedNode[GuardParameters, GuardEngine]):
         self._gate.options = new.gate_options
 
     def open(self) -> None:
-        self.entities.subscribe(Float64MultiArray, COMMANDED, self._on_command, COMMANDS, raw=True, urgent=True)
+        self.entities.subscribe(
+            Float64MultiArray, COMMANDED, self.on_command, COMMANDS, raw=True, urgent=True, dated=True
+        )
         self.entities.serve(Trigger, "~/resume", self._on_resume)
         self.entities.every(WATCH, self._watch)
 
@@ -146,7 +148,7 @@ class GuardNode(ManagedNode[GuardParameters, GuardEngine]):
 
     # --- commands ---------------------------------------------------------------------------------
 
-    def _on_command(self, raw: bytes) -> None:
+    def on_command(self, raw: bytes, written: int) -> None:
         if self.building:
             self.poll()
         engine, silence = self.engine, self.silence
@@ -155,6 +157,11 @@ class GuardNode(ManagedNode[GuardParameters, GuardEngine]):
         now = time.monotonic()
         if silence.owns and self._heartbeat.since_stall(time.monotonic_ns()) < QUEUE:
             return  # it may have waited since before
+        late = self._transit.lateness(written, time.time_ns(), time.monotonic_ns())
+        if late > QUEUE:
+            self._bad = (now, f"the last came {1e-9 * late:.3g} s late")
+            self.refuse(f"command not passed on: {1e-9 * late:.3g} s late")
+            return
         numbers = _numbers(raw)
         problem = engine.check.problem(numbers)
         if problem:

@@ -19,6 +19,7 @@ from rbd_dynamics.nodes.managed.answering import always
 from rbd_dynamics.nodes.managed.diagnostics import Status
 from rbd_dynamics.nodes.managed.messages import COMMANDS, WISHES, queue_of
 from rbd_dynamics.nodes.managed.refusals import Refusals
+from rbd_dynamics.nodes.wire import rclpy_private
 from rbd_dynamics.nodes.wire.chosen_inputs import IMPOSSIBLE, choose_inputs
 from rbd_dynamics.nodes.wire.inputs import Inputs
 from rbd_dynamics.nodes.wire.plain_inputs import PlainInputs
@@ -48,21 +49,25 @@ class Entities:
         self,
         kind: type,
         topic: str,
-        callback: Callable[[Any], None],
+        callback: Callable[..., None],
         qos: QoSProfile = WISHES,
         raw: bool = False,
         largest: Callable[[], int] | None = None,
         urgent: bool = False,
+        dated: bool = False,
     ) -> None:
         """Messages of at most `largest()` bytes, by default `largest_message`; raw: as these bytes.
 
         What is larger is refused before a Python object is made of it, which takes longer than all else.
         urgent: the executor itself takes them, whatever else does not.
+        dated, where urgent: the callback is given besides when the message was written (ns since 1970, by the clock
+        of the writer's computer; 0: rclpy or the middleware does not say).
         """
         most = partial(self._largest, largest)
-        take = self.bounded(kind, topic, callback, raw=raw, largest=most)
+        take: Callable[..., None] = self.bounded(kind, topic, callback, raw=raw, largest=most)
         subscription = self.keep(
-            self._node.create_subscription(kind, topic, take, qos, raw=True), self._node.destroy_subscription
+            self._node.create_subscription(kind, topic, rclpy_private.dated(take) if dated else take, qos, raw=True),
+            self._node.destroy_subscription,
         )
         if not urgent:
             self.inputs.subscribe(subscription, most)
@@ -74,27 +79,27 @@ class Entities:
         self,
         kind: type,
         topic: str,
-        callback: Callable[[Any], None],
+        callback: Callable[..., None],
         *,
         raw: bool = False,
         largest: Callable[[], int] | None = None,
-    ) -> Callable[[bytes], None]:
+    ) -> Callable[..., None]:
         """A callback of a raw subscription, which does what `subscribe` says."""
 
-        def take(data: bytes) -> None:
+        def take(data: bytes, *written: int) -> None:
             most = self._largest(largest)
             if len(data) > most:
                 self.refuse(f"message on {topic} refused: more than {most} bytes")
                 return
             if raw:
-                callback(data)
+                callback(data, *written)
                 return
             try:
                 message = deserialize_message(data, kind)
             except (RuntimeError, ValueError, MemoryError) as error:
                 self.refuse(f"message on {topic} refused: it cannot be read: {type(error).__name__}")
                 return
-            callback(message)
+            callback(message, *written)
 
         return take
 

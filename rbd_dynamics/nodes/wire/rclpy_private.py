@@ -7,7 +7,8 @@ Everything else in this room is public in Humble, Jazzy, Kilted and Rolling.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -37,6 +38,22 @@ def events_executor(node: Node) -> Executor | None:
         else:
             return executor
     return None
+
+
+def dated(callback: Callable[[bytes, int], None]) -> Callable[..., None]:
+    """The callback of a raw subscription that is given besides when a message was written: ns, 0 where rclpy does not
+    say.
+
+    Public in Iron and later, and Humble passes the message alone; but the events executor of Jazzy calls with one pair
+    of both what takes two arguments.
+    """
+
+    def take(*arrived: Any) -> None:
+        data, info = arrived if len(arrived) == 2 else arrived[0] if isinstance(arrived[0], tuple) else (*arrived, {})
+        callback(data, info.get("source_timestamp", 0))
+
+    take.__signature__ = inspect.signature(lambda data, info: None)  # type: ignore[attr-defined]
+    return take
 
 
 def bare_subscription(node: Node, kind: type, topic: str, qos: QoSProfile) -> Any:

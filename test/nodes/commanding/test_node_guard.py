@@ -428,6 +428,35 @@ def test_a_description_of_the_same_joints_does_not_make_it_forget_the_last_state
         assert any("no velocity" in reason for reason in refused(REST))
 
 
+def test_a_command_that_was_on_its_way_for_longer_than_others_does_not_pass(ros, monkeypatch):
+    """As one that was lost and sent again; by the times that the middleware tells, of a writer on another computer."""
+    from rclpy.serialization import serialize_message
+    from std_msgs.msg import Float64MultiArray
+
+    from rbd_dynamics.nodes.commanding.heartbeat import Heartbeat
+    from rbd_dynamics.nodes.guard import GuardNode
+    from rbd_dynamics.nodes.managed.diagnostics import Status
+
+    monkeypatch.setattr(Heartbeat, "since_stall", lambda self, now: 10**9)  # whose timer nobody runs here
+    apart = 5 * 10**9  # ns, of the clocks
+
+    with in_this_process(ros, GuardNode, PATIENT) as node:
+        raw = serialize_message(Float64MultiArray(data=EFFORTS.tolist()))
+
+        def passed(*ages):
+            """How many commands do that were written so long ago (s)."""
+            for age in ages:
+                node.on_command(raw, time.time_ns() + apart - round(1e9 * age))
+            status = Status()
+            node.report(status)
+            return status.values["commands passed on per second"]
+
+        assert passed(0.001) == 1
+        assert passed(0.001, 0.321, 0.251, 0.181, 0.002) == 2
+        reasons = [reason for reason, _ in node.entities.refused.take()]
+        assert any(reason.startswith("command not passed on: 0.") and reason.endswith(" s late") for reason in reasons)
+
+
 def test_states_that_come_before_there_is_a_robot_are_left_alone(ros):
     from rclpy.serialization import serialize_message
 
