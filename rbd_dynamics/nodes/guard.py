@@ -157,30 +157,37 @@ class GuardNode(ManagedNode[GuardParameters, GuardEngine]):
         now = time.monotonic()
         if silence.owns and self._heartbeat.since_stall(time.monotonic_ns()) < QUEUE:
             return  # it may have waited since before
-        late = self._transit.lateness(written, time.time_ns(), time.monotonic_ns())
-        if late > QUEUE:
-            self._bad = (now, f"the last came {1e-9 * late:.3g} s late")
-            self.refuse(f"command not passed on: {1e-9 * late:.3g} s late")
-            return
         numbers = _numbers(raw)
-        problem = engine.check.problem(numbers)
-        if problem:
-            self._bad = (now, problem)
-            self.refuse(f"command not passed on: {problem}")
+        if self._is_refused(engine.check.problem(numbers) or self._late(written)):
             return
         lapse = self.clock.lapse()
         if not self.commanders.pass_now(now, self._gate.good(lapse), lapse):
             return
         if silence.reason and not (silence.returns and self._gate.opens(lapse)):
             return
+        if self._is_refused(self._late(written)):  # again: it may have waited for a processor here
+            return
         silence.send(engine, raw, owns=bool(numbers.any()))  # zeros for all leave the robot alone
         self._passed += 1
         self._watchdog.feed(now, self.clock.simulated_now or 0)
+
+    def _late(self, written: int) -> str:
+        """What is wrong with a command that came late; empty: it did not."""
+        late = self._transit.lateness(written, time.time_ns(), time.monotonic_ns())
+        return f"it came {1e-9 * late:.3g} s late" if late > QUEUE else ""
+
+    def _is_refused(self, problem: str) -> bool:
+        if problem:
+            self._bad = (time.monotonic(), problem)
+            self.refuse(f"command not passed on: {problem}")
+        return bool(problem)
 
     def _watch(self) -> None:
         """Do commands come? By the steady clock."""
         now, timeout = time.monotonic(), self.params.command_timeout
         self._heartbeat.beat()
+        if self.active:
+            self.commanders.look(now)
         if not self.active or not self.silence.owns or self.silence.reason:
             return
         if self._heartbeat.since_stall(time.monotonic_ns()) < 2 * QUEUE:

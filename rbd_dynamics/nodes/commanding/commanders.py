@@ -40,6 +40,7 @@ class Commanders(Part):
         self._stranger = ""  # why commands of another process do not pass
         self._latest = 0.0  # by the lapse of time, of the last command
         self._due = 0.0  # monotonic, when it is to be found out whose commands have begun; 0: that is known
+        self._may_be_another = False  # commands that have begun may be another process's
 
     def activated(self) -> None:
         self._stranger = ""
@@ -52,10 +53,29 @@ class Commanders(Part):
         latest = now if lapse is None else lapse
         gap, self._latest = latest - self._latest, latest
         if gap > RESTART:  # it may be another process, of which the middleware does not tell yet
-            self._due = now + KNOWN
-        elif begins:
+            self._due, self._may_be_another = now + KNOWN, True
+        elif begins and not self._due:
             self._due = now
-        return not self._due or self._found_out(now)
+        return not (self._may_be_another and self._keeps_out)
+
+    def look(self, now: float) -> None:
+        """Find out whose commands have begun, if that is due at a monotonic time (s).
+
+        Not while a command waits for it: the middleware takes 0.2 s where many processes begin.
+        """
+        if not self._due:
+            return
+        if self._keeps_out:
+            if now < self._due:
+                return
+            present = self._present()
+            if not present:
+                return
+            if not present <= self._known:
+                self._tell_stranger()
+        else:
+            self._known = self._present()
+        self._due, self._may_be_another = 0.0, False
 
     def accept(self) -> None:
         """Those that there are now are known, on request."""
@@ -69,20 +89,10 @@ class Commanders(Part):
         elif not self._known:
             self._known = self._present()
 
-    def _found_out(self, now: float) -> bool:
-        """That a process is there the middleware tells later than its first command comes."""
-        if self._loads() and self._known:
-            if now < self._due:
-                return False
-            present = self._present()
-            if not present:
-                return False
-            if not present <= self._known:
-                self._tell_stranger()
-        else:
-            self._known = self._present()
-        self._due = 0.0
-        return True
+    @property
+    def _keeps_out(self) -> bool:
+        """It has loads that a process which was not there before does not know."""
+        return bool(self._loads() and self._known)
 
     def _present(self) -> frozenset[bytes]:
         """The processes that publish commands: what their identifiers have in common that are of one process."""

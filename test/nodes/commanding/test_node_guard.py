@@ -454,7 +454,9 @@ def test_a_command_that_was_on_its_way_for_longer_than_others_does_not_pass(ros,
         assert passed(0.001) == 1
         assert passed(0.001, 0.321, 0.251, 0.181, 0.002) == 2
         reasons = [reason for reason, _ in node.entities.refused.take()]
-        assert any(reason.startswith("command not passed on: 0.") and reason.endswith(" s late") for reason in reasons)
+        assert any(
+            reason.startswith("command not passed on: it came 0.") and reason.endswith(" s late") for reason in reasons
+        )
 
 
 def test_states_that_come_before_there_is_a_robot_are_left_alone(ros):
