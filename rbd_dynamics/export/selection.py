@@ -10,15 +10,14 @@ from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.compiler.program import Argument, Function, Program, Signature, trace
 from rbd_dynamics.export.laws import FEEDFORWARD, LAWS
 from rbd_dynamics.export.names import identifier
-from rbd_dynamics.kernels.catalog import CATALOG
+from rbd_dynamics.kernels.catalog import CATALOG, STEPS
 from rbd_dynamics.kernels.specialise import specialise
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.se3 import Transform, wrench_to_parent
 
-#: steps of a simulation and directional derivatives are parts of this package's own loops
-_PARTS = {"free_base_step", "time_step"}
-KERNELS = (*(name for name in CATALOG if name not in _PARTS and not name.endswith("_along")), FEEDFORWARD)
+#: steps and directional derivatives are parts of this package's own loops
+KERNELS = (*(name for name in CATALOG if name not in STEPS and not name.endswith("_along")), FEEDFORWARD)
 #: with what this package's own controllers are made of, in double precision
 OF_CONTROLLERS = tuple(dict.fromkeys((*KERNELS, *LAWS)))
 #: without a choice: what a controller needs

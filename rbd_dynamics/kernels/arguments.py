@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from rbd_dynamics.algorithms.runge_kutta_stage import MEMORY
 from rbd_dynamics.compiler.program import Argument
 from rbd_dynamics.model.model import Model
 
@@ -42,6 +43,7 @@ _TABLE: dict[str, _Named] = {
     **_each("step", shared=True),
     **_each("lower upper", "nv", shared=True),
     **_each("side side_after", "nv"),
+    **_each("stages stages_after", MEMORY, "nv"),
     **_each("count count_after", 2),
     **_each("point", 3),
     **_each("wrench momentum twist twist_rate", 6),

@@ -24,6 +24,7 @@ from rbd_dynamics.algorithms.joint_reaction_derivatives import joint_reaction_de
 from rbd_dynamics.algorithms.momentum_derivatives import center_of_mass_derivatives, centroidal_momentum_derivatives
 from rbd_dynamics.algorithms.quasi_velocities import quasi_velocity_coriolis
 from rbd_dynamics.algorithms.regressor import kinetic_energy_regressor, potential_energy_regressor, regressor
+from rbd_dynamics.algorithms.runge_kutta_stage import EXPLICIT_EULER, RK4, Method, runge_kutta_stage
 from rbd_dynamics.algorithms.time_step import time_step
 from rbd_dynamics.kernels import several_frames
 from rbd_dynamics.kernels.directional import directional
@@ -53,6 +54,15 @@ def _time_step(x: Inputs) -> Any:
     found = time_step(x.model, x.inertias, *state, friction=x.friction)
     x.checks.append(found.doubt)
     return found[:-1]
+
+
+def _stage(method: Method) -> Algorithm:
+    def stage(x: Inputs) -> Any:
+        (step,), limits = x.step, (x.lower, x.upper)
+        state = x.q, x.v, x.a, x.tau, step, limits, x.stages, x.count
+        return runge_kutta_stage(method, x.model, x.inertias, *state, friction=x.friction)
+
+    return stage
 
 
 def _forward(x: Inputs) -> Any:
@@ -148,6 +158,13 @@ def _inverse_kinematics_step(x: Inputs) -> Any:
     return several_frames.several_frames_step(x, [x.frame])
 
 
+#: steps of a simulation are parts of this package's own loops
+STEPS = ("free_base_step", "time_step", "explicit_euler_stage", "rk4_stage")
+_OF_STAGES = (
+    "q v a tau step lower upper stages count inertia",
+    "q_after v_after a_after stages_after count_after",
+)
+
 CATALOG: dict[str, Entry] = {
     "inverse_dynamics": Entry("q v a inertia", "tau", lambda x: [x.inverse_dynamics(x.v, x.a)], wrenches=True),
     "forward_dynamics": Entry("q v tau inertia", "a", _forward, wrenches=True),
@@ -156,6 +173,8 @@ CATALOG: dict[str, Entry] = {
     "time_step": Entry(
         "q v a tau step lower upper side count inertia", "q_after v_after a_after side_after count_after", _time_step
     ),
+    "explicit_euler_stage": Entry(*_OF_STAGES, _stage(EXPLICIT_EULER)),
+    "rk4_stage": Entry(*_OF_STAGES, _stage(RK4)),
     "mass_matrix": Entry("q inertia", "M", lambda x: [flat(x.mass_matrix())]),
     "inverse_dynamics_derivatives": Entry("q v a inertia", "dq dv da", _inverse_derivatives, wrenches=True),
     "forward_dynamics_derivatives": Entry("q v tau inertia", "dq dv dtau", _forward_derivatives, wrenches=True),

@@ -13,7 +13,7 @@ from rbd_dynamics.common.by_name import unknown
 from rbd_dynamics.common.excerpt import close_names
 from rbd_dynamics.compiler.program import Argument, Function, Signature
 from rbd_dynamics.kernels.arguments import arguments, per_body, sizes_of
-from rbd_dynamics.kernels.catalog import CATALOG
+from rbd_dynamics.kernels.catalog import CATALOG, STEPS
 from rbd_dynamics.kernels.constrained import CONSTRAINED
 from rbd_dynamics.kernels.entry import Algorithm, Entry
 from rbd_dynamics.kernels.inputs import Inputs, RowSource, Vector
@@ -64,9 +64,10 @@ def _no_such_algorithm(model: Model, name: str, known: Mapping[str, Entry], entr
         if colon:
             return unknown("frame", frame, model.frame_names)
         hint = f"it is of a frame, as in '{base}:{(model.frame_names or ['FRAME'])[-1]}'; "
-    shown = {key: of for key, of in known.items() if not key.endswith((_ALONG, *IN_OTHER_REFERENCES))}
+    asked = [key for key in known if key not in STEPS]
+    shown = {key: known[key] for key in asked if not key.endswith((_ALONG, *IN_OTHER_REFERENCES))}
     names = ", ".join(f"{key}:FRAME" if of.of == "frame" else key for key, of in shown.items())
-    also = f"; some also with {', '.join((_ALONG, *IN_OTHER_REFERENCES))}" if len(shown) < len(known) else ""
+    also = f"; some also with {', '.join((_ALONG, *IN_OTHER_REFERENCES))}" if len(shown) < len(asked) else ""
     return f"no algorithm named {name!r}; {hint}known: {names}{also}"
 
 

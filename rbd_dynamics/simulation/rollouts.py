@@ -17,6 +17,7 @@ from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
 from rbd_dynamics.model.model import Model
+from rbd_dynamics.simulation.quick_steps import SEMI_IMPLICIT
 from rbd_dynamics.simulation.rollout_block import Block, Law, of_law
 from rbd_dynamics.simulation.rollout_in_contact import SIDE_BY_SIDE, BlockInContact
 from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged, SimulationOptions
@@ -61,7 +62,7 @@ class BatchSimulation:
         self._given = {"options": options, "constraints": constraints, "contacts": contacts}
         self._one = self._simulation()
         self.options = self._one.options
-        self._quick = self._one.quick is not None
+        self._quick = self._one.quick is not None and self._one.quick.kernel is SEMI_IMPLICIT
         self._blocks: dict[tuple[int, int, int], Block] = {}  # what has rolled last, for the next time
         self._in_contact: dict[int, BlockInContact] = {}  # the same
 

@@ -22,7 +22,7 @@ from rbd_dynamics.model.model import Model
 from rbd_dynamics.model.passive_forces import Friction
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation.integrators import SemiImplicitEuler
-from rbd_dynamics.simulation.quick_steps import KERNEL, QuickSteps, can_be_quick
+from rbd_dynamics.simulation.quick_steps import QuickSteps, step_kernel
 from rbd_dynamics.simulation.smooth_methods import Adaptive, ExplicitEuler, RungeKutta4
 from rbd_dynamics.simulation.steps_in_contact import StepsInContact
 
@@ -137,8 +137,10 @@ class Simulation:
         self._last = self._integrator  # which did the last step
         #: for steps that touch nothing, where the method and the robot allow it
         self.quick: QuickSteps | None = None
-        if self._integrator is self._euler and touching is None and can_be_quick(model, bare, constraints):
-            self.quick = QuickSteps(Robot(model, friction=True) if friction else bare, h, lower, upper)
+        kernel = step_kernel(self.options.integrator, model, bare, constraints) if touching is None else None
+        if kernel is not None:
+            rough = Robot(model, friction=True) if friction and self._rough is bare else self._rough
+            self.quick = QuickSteps(rough, h, lower, upper, kernel)
         self._done = 0  # steps that were done one by one
         self._patience = _steps_until(self.options.command_timeout, h)
         self.start = model.start_position() if q is None else model.configuration(q).copy()
@@ -159,14 +161,12 @@ class Simulation:
     def robots(self) -> tuple[tuple[Robot, tuple[str, ...]], ...]:
         """Each robot that is used, with the names of its kernels, for `robot.compile`."""
         kernels = ("mass_matrix", "bias")
+        used = {self._euler.robot: list(kernels)}
+        if self._integrator is not self._euler:
+            used.setdefault(self._rough, []).append("forward_dynamics")
         if self.quick is not None:
-            quick = self.quick.robot
-            if quick is self._euler.robot:
-                return ((quick, (*kernels, KERNEL)),)
-            return ((self._euler.robot, kernels), (quick, (KERNEL,)))
-        if self._integrator is self._euler:
-            return ((self._euler.robot, kernels),)
-        return ((self._euler.robot, kernels), (self._rough, ("forward_dynamics",)))
+            used.setdefault(self.quick.robot, []).append(self.quick.kernel.name)
+        return tuple((robot, tuple(names)) for robot, names in used.items())
 
     def compile_constraints(self) -> None:
         """Make the kernels of constraints and contacts ahead of use."""

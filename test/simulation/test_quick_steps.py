@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from helpers.models.arms import ARM, CHECKED_ARM, FLOATING_ARM
@@ -11,7 +13,7 @@ from helpers.models.mixed_trees import mixed_tree
 from helpers.wide import table
 
 import rbd_dynamics as rbd
-from rbd_dynamics.model.joints import Floating, Prismatic, Revolute, Spherical, Universal
+from rbd_dynamics.model.joints import Floating, Planar, Prismatic, Revolute, Spherical, Universal
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot
 from rbd_dynamics.simulation import Simulation, SimulationDiverged, SimulationOptions
@@ -176,11 +178,34 @@ def test_loads_act_from_the_next_step_on():
     assert_same(quick, slow)
 
 
+SMOOTH = MODELS | {
+    "arm with damping": lambda: load_urdf(re.sub(r'friction="[^"]*"', 'friction="0"', ARM)),
+    "ball at the world": lambda: robot_of([Spherical(), Revolute((0.0, 0.0, 1.0))]),
+    "a second free body": lambda: robot_of([Floating(), Revolute((0.0, 0.0, 1.0)), Floating()]),
+}
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "explicit_euler"])
+@pytest.mark.parametrize("name", table(SMOOTH, ["arm with damping", "balls on a floating body"]))
+def test_steps_of_smooth_methods_are_those_one_by_one(name, integrator):
+    """Also where stops are met on the way, by friction that is not dry."""
+    friction = name == "arm with damping"
+    for options in ({"friction": friction}, {"friction": friction, "position_limits": False}):
+        quick, slow = pair(SMOOTH[name](), seed=1, integrator=integrator, **options)
+        for count in (1, 99):
+            quick.advance(count)
+            for _ in range(count):
+                slow.advance()
+            assert_same(quick, slow, 1e-11)
+
+
 def test_long_ways_remain_for_what_is_not_plain():
     ball = robot_of([Spherical(), Revolute((0.0, 0.0, 1.0))])
     arm = load_urdf(ARM)
     assert Simulation(ball).quick is None
-    assert Simulation(arm, options=SimulationOptions(integrator="rk4", friction=False)).quick is None
+    assert Simulation(arm, options=SimulationOptions(integrator="adaptive", friction=False)).quick is None
+    plane = robot_of([Planar()])
+    assert Simulation(plane, options=SimulationOptions(integrator="rk4")).quick is None
     assert Simulation(arm).quick is not None
 
 

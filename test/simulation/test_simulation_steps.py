@@ -201,7 +201,7 @@ def test_all_kernels_are_named_ahead_of_use(model):
     ]
     assert [kernels for _, kernels in Simulation(model).robots] == [("mass_matrix", "bias"), ("time_step",)]
     assert [kernels for _, kernels in Simulation(model, options=exact).robots] == [
-        ("mass_matrix", "bias"), ("forward_dynamics",)
+        ("mass_matrix", "bias"), ("forward_dynamics", "rk4_stage")
     ]  # fmt: skip
 
 

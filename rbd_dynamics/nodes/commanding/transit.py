@@ -22,7 +22,7 @@ class _Quickest:
 
 
 class Transit:
-    """By how much later than the quickest of the last seconds each message arrives.
+    """Tells how much later than the quickest of the last seconds each message arrives.
 
     The middleware says when a message was written, by the clock of the writer's computer. How far that is from the
     clock here is not known, but it is the same for all messages, and the quickest are hardly late. A message that was
