@@ -27,8 +27,8 @@ class Transit:
     The middleware says when a message was written, by the clock of the writer's computer. How far that is from the
     clock here is not known, but it is the same for all messages, and the quickest are hardly late. A message that was
     lost and sent again, or waited in a queue, comes later than these. Where the clock here is set anew, that is no
-    delay: it is told from one by the steady clock. Where the writer's is set back, its messages count as late for
-    one or two WINDOWs.
+    delay: it is told from one by the steady clock. Where the writer's is set back, or another writer's is behind, their
+    messages count as late for one or two WINDOWs.
     """
 
     def __init__(self) -> None:
