@@ -7,10 +7,15 @@ The problem is that of examples/model_predictive_control.py: a Panda's hand foll
 sides run the same solver; dynamics and derivatives, poses, Jacobians and gravity come from this package in batches, or
 from Pinocchio's functions node by node. What they give is compared first. Needs Pinocchio (`pin`) and
 example-robot-data.
+
+Where Crocoddyl is installed as well, nodes of examples/reach_crocoddyl.py beside Crocoddyl's own models of the same
+problem, in C++ and on one thread: all states and costs, and all derivatives, as a solver asks for them. (Its wheels are
+made for one version of Pinocchio each: 3.2.1 for 4.0.)
 """
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import warnings
 from collections.abc import Callable
@@ -120,6 +125,61 @@ def calls_of_robot(robot: Any, q: Array, v: Array, u: Array) -> None:
     robot.jacobian(q, "panda_hand_tcp")
 
 
+def crocoddyl_problems() -> tuple[Any, Any, Array, Array]:
+    """The reach with nodes of this package and with Crocoddyl's own, and where both are timed: states and torques."""
+    import crocoddyl
+    import pinocchio as pin
+    import reach_crocoddyl as reach
+
+    robot, _, ours = reach.reach()
+    model = PinocchioRobot(robot.model, robots()["panda"]).reduced
+    state = crocoddyl.StateMultibody(model)
+
+    def node(weights: Any, step: float) -> Any:
+        costs = crocoddyl.CostModelSum(state, model.nv)
+        hand = crocoddyl.ResidualModelFrameTranslation(state, model.getFrameId(reach.FRAME), reach.GOAL, model.nv)
+        costs.addCost("hand", crocoddyl.CostModelResidual(state, hand), weights.hand)
+        posture = crocoddyl.ResidualModelState(state, np.append(reach.POSTURE, np.zeros(model.nv)), model.nv)
+        scales = np.repeat([weights.posture, weights.speed], model.nv)
+        activation = crocoddyl.ActivationModelWeightedQuad(scales)
+        costs.addCost("state", crocoddyl.CostModelResidual(state, activation, posture), 1.0)
+        if step:
+            effort = crocoddyl.ResidualModelControlGrav(state, model.nv)
+            costs.addCost("effort", crocoddyl.CostModelResidual(state, effort), weights.effort)
+        actuation = crocoddyl.ActuationModelFull(state)
+        dynamics = crocoddyl.DifferentialActionModelFreeFwdDynamics(state, actuation, costs)
+        return crocoddyl.IntegratedActionModelEuler(dynamics, step)
+
+    nodes = [node(reach.RUNNING, reach.STEP)] * reach.NODES
+    theirs = crocoddyl.ShootingProblem(ours.x0, nodes, node(reach.LAST, 0.0))
+    found = []
+    for problem in (ours, theirs):
+        solver = crocoddyl.SolverFDDP(problem)
+        hold = pin.computeGeneralizedGravity(model, model.createData(), reach.POSTURE)
+        solver.solve([problem.x0] * (reach.NODES + 1), [hold] * reach.NODES, 100)
+        found.append((np.array(solver.xs), np.array(solver.us)))
+    apart = max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(*found))
+    print(f"largest relative difference of both solutions: {apart:.1e}")
+    return ours, theirs, *found[0]
+
+
+def of_crocoddyl(guard: Guard, rounds: int) -> Table:
+    """Nodes of ours and of its own."""
+    ours, theirs, xs, us = crocoddyl_problems()
+    states, torques = list(xs), list(us)
+    table = Table("crocoddyl", ("50 nodes of a Panda", "rbd_dynamics, ms", "Crocoddyl, ms", "ratio"))
+    parts: dict[str, Callable[[Any], object]] = {
+        "states and costs": lambda problem: problem.calc(states, torques),
+        "these and derivatives": lambda problem: (problem.calc(states, torques), problem.calcDiff(states, torques)),
+    }
+    for name, part in parts.items():
+        calls = {who: partial(part, problem) for who, problem in (("ours", ours), ("theirs", theirs))}
+        times, trouble = guard.run(name, partial(seconds_per_call, calls, rounds, block_time=2e-2))
+        own, peer = Figure.of(times["ours"], 1e3), Figure.of(times["theirs"], 1e3)
+        table.add(name, own, peer, ratio(own, peer), trouble=trouble)
+    return table
+
+
 def main() -> int:
     arguments = parser("dynamics.optimal_control", __doc__).parse_args()
     warnings.simplefilter("ignore")
@@ -139,7 +199,10 @@ def main() -> int:
         times, trouble = guard.run(name, partial(seconds_per_call, calls, rounds, block_time=2e-2))
         own, peer = Figure.of(times["ours"], 1e3), Figure.of(times["theirs"], 1e3)
         table.add(name, own, peer, ratio(own, peer), trouble=trouble)
-    return deliver(arguments, [table], "pin", settings=f"one core, {example.NODES} nodes of a Panda")
+    tables = [table]
+    if importlib.util.find_spec("crocoddyl") is not None:
+        tables.append(of_crocoddyl(guard, rounds))
+    return deliver(arguments, tables, "pin", settings=f"one core, {example.NODES} nodes of a Panda")
 
 
 if __name__ == "__main__":

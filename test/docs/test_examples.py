@@ -11,7 +11,7 @@ from helpers.paths import EXAMPLES
 from helpers.wide import table
 
 #: what an example needs that nothing else does; where it is missing its test is skipped
-NEEDED = {"learning_jax": "jax", "learning_torch": "torch", "reach_casadi": "casadi"}
+NEEDED = {"learning_jax": "jax", "learning_torch": "torch", "reach_casadi": "casadi", "reach_crocoddyl": "crocoddyl"}
 #: run each time; what the others compute is tested without their pictures
 QUICK = ("box_inertia", "cornering_car")
 SCRIPTS = sorted(path.stem for path in EXAMPLES.glob("*.py") if "\ndef main(" in path.read_text())

@@ -155,6 +155,51 @@ def test_the_swing_up_from_another_guess_takes_the_same_time(example):
     assert times[-1] == pytest.approx(1.71438, rel=1e-5)
 
 
+def test_nodes_of_a_reach_have_the_derivatives_of_differences(example):
+    import rbd_dynamics as rbd
+    from rbd_dynamics.kernels.inputs import Inputs
+
+    kernels, rng, e = example("node_kernels"), np.random.default_rng(6), 1e-6
+    robot = rbd.Robot(rbd.load("panda", joints=[f"panda_joint{k}" for k in range(1, 8)]))
+    goal, posture, frame = np.array([0.3, 0.4, 0.6]), robot.model.random(rng), "panda_hand_tcp"
+    running, last = kernels.Weights(3.0, 0.2, 0.1, 2e-3), kernels.Weights(50.0, 0.1, 2.0, 7.0)
+    horizon = kernels.Horizon(robot, frame, goal, posture, step=0.02, nodes=2, running=running, last=last)
+    horizon.states[:] = [[*robot.model.random(rng), *rng.normal(size=7)] for _ in range(3)]
+    horizon.us[:2] = 10.0 * rng.normal(size=(2, 7))
+
+    def ahead(k, x, u):
+        after, cost = horizon.step((x, u, horizon.weights[k], horizon.h[k], *horizon.shared))
+        return np.append(after, cost)
+
+    def weighted(k, x, u):
+        """Residuals, of whose squares the cost is half the sum."""
+        own = {"state": x, "u": u, "goal": goal, "posture": posture, "inertia": robot.inertia_input.ravel()}
+        found = kernels.residuals(Inputs(robot.model, own, frame=robot.model.frame(frame)))
+        return np.sqrt(np.repeat(horizon.weights[k], [3, 7, 7, 7])) * np.concatenate(found)
+
+    def slopes(function, k):
+        whole = np.append(horizon.states[k], horizon.us[k])
+        moves = e * np.eye(21)
+        sides = [function(k, z[:14], z[14:]) for z in (*(whole + moves), *(whole - moves))]
+        return (np.array(sides[:21]) - sides[21:]).T / (2.0 * e)
+
+    Fx, Fu, Lx, Lu, Lxx, Lxu = horizon.derivatives
+    for k in range(3):
+        slope, of_residuals = slopes(ahead, k), slopes(weighted, k)
+        residual = weighted(k, horizon.states[k], horizon.us[k])
+        assert_close(0.5 * residual @ residual, ahead(k, horizon.states[k], horizon.us[k])[-1], 1e-12)
+        assert_close(np.hstack([Fx[k], Fu[k]]), slope[:14], 1e-7)
+        assert_close(np.append(Lx[k], Lu[k]), slope[14], 1e-6)
+        hessian = of_residuals.T @ of_residuals
+        assert_close(np.hstack([Lxx[k], Lxu[k]]), hessian[:14], 1e-6)
+    np.testing.assert_array_equal(Lu[2], 0.0)
+    horizon.states[1] += 0.1
+    assert horizon.derivatives[0] is Fx  # nobody has said that anything changed
+    before = Fx[1].copy()
+    horizon.forget()
+    assert np.abs(horizon.derivatives[0][1] - before).max() > 1e-4
+
+
 @pytest.mark.parametrize(
     "name", table(["reaching", "model_predictive_control", "swing_up", "jump"], ["reaching", "swing_up"])
 )
