@@ -96,7 +96,7 @@ def test_the_tour_has_everything():
         results = [name for name in package.__all__ if isinstance(getattr(package, name), type)]
         missing += [n for n in package.__all__ if n not in results and f".{n}(" not in tour]
     # of the control laws and of `Constrained`, for those who write algorithms
-    assert missing == ["body_wrenches", "constrained_kernel", "custom_kernel", "evaluation"]
+    assert missing == ["body_wrenches", "constrained_kernel", "evaluation"]
 
 
 @pytest.mark.parametrize("page", MARKDOWN)
