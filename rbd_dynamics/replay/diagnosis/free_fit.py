@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.stats
 from numpy.typing import NDArray
 
 from rbd_dynamics.replay.identification.leave_one_out import gram, residual_squares, ridge, without_each
+from rbd_dynamics.replay.identification.validation import FEWEST, chance_of_all
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -27,7 +27,6 @@ CHANCE = 0.01  # that one of all suppositions about a recording is believed, and
 REWEIGHTED = 4  # times: enough for the joints' weights, and for what would drive
 STEPS, SETTLED, LARGEST = 20, 1e-3, 0.7  # in which scales are found, and of their logarithms
 LEAST = 1e-6  # of a joint's torque: less is rounding
-FEWEST = 4  # stretches, to leave some out
 
 
 @dataclass(frozen=True)
@@ -236,19 +235,6 @@ class Regression:
         return found
 
 
-def chance(worse: Array, better: Array) -> float:
-    """How likely it is by chance that what is left of each stretch (stretches,) falls so much; 1 where it rises."""
-    there = (worse > 0.0) & (better > 0.0)
-    if there.sum() < FEWEST:
-        return 1.0
-    ratios = np.log(worse[there] / better[there])
-    spread = float(ratios.std(ddof=1))
-    if not ratios.mean() > 0.0 or not worse.sum() > better.sum():
-        return 1.0
-    return float(scipy.stats.t.sf(ratios.mean() / max(spread, 1e-12) * np.sqrt(len(ratios)), len(ratios) - 1))
-
-
 def falls(worse: FreeFit, better: FreeFit) -> float:
-    """`chance` of what is left of all joints together: the products of their squares."""
-    both = (np.exp(np.log(np.maximum(fit.left, 1e-300)).mean(axis=1)) for fit in (worse, better))
-    return chance(*both)
+    """How likely it is by chance that what is left of all joints together falls so much."""
+    return chance_of_all(worse.left, better.left)
