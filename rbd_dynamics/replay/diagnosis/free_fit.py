@@ -100,15 +100,18 @@ class Regression:
         """Scales of one, and no delays."""
         return np.ones(len(self.joints)), np.array([joint.here for joint in self.joints], dtype=np.intp)
 
-    def fit(self, scales: Array, delays: NDArray[np.intp], *, free: Sequence[int] = ()) -> FreeFit:
-        """Fit with these scales and delays. free: joints whose scale is looked for, from there."""
+    def fit(
+        self, scales: Array, delays: NDArray[np.intp], *, free: Sequence[int] = (), no_offset: Sequence[int] = ()
+    ) -> FreeFit:
+        """Fit with these scales and delays. free: joints whose scale is looked for, from there. no_offset: joints
+        whose offset is none."""
         whole = [joint.sums.sum(axis=0) for joint in self.joints]
         started = scales = scales.copy()
         values, last = np.zeros(self._count), [own[-1] for own in self._own]
         for _ in range(STEPS if len(free) else 1):
             x = values[: self.shared]
             parts = self._changed(whole, scales, delays, x)
-            values, weights, size = self._solved(parts, self._size(parts, free), scales)
+            values, weights, size = self._solved(parts, self._size(parts, free, no_offset), scales)
             started, change = scales, values[last] / scales
             values[last] = 0.0
             if not np.abs(change).max(initial=0.0) > SETTLED:
@@ -205,7 +208,7 @@ class Regression:
             found.append(change.T @ own @ change)
         return found
 
-    def _size(self, wholes: Sequence[Array], free: Sequence[int]) -> Array:
+    def _size(self, wholes: Sequence[Array], free: Sequence[int], no_offset: Sequence[int] = ()) -> Array:
         """Large values of all parameters: one of the shared ones, what makes the joint's torque of its own."""
         found = np.ones(self._count)
         for j, (own, whole) in enumerate(zip(self._own, wholes)):
@@ -213,6 +216,8 @@ class Regression:
             found[own] = np.where(power > 0.0, self.torque[j] / np.sqrt(np.where(power > 0.0, power, 1.0)), 0.0)
             if j not in free:
                 found[own[-1]] = 0.0
+            if j in no_offset:
+                found[own[0]] = 0.0
         return found
 
     def _solved(self, wholes: Sequence[Array], size: Array, scales: Array) -> tuple[Array, Array, Array]:
