@@ -28,3 +28,12 @@ def test_what_a_table_was_taken_for_is_a_claim():
     verdict = judge(UNSAID)
     assert verdict.injected == {"degrees": (True, True)}
     assert [claim.true for claim in verdict.claims if claim.kind == "degrees"] == [True]
+
+
+@pytest.mark.parametrize(("case", "joints"), [(Case(77, 0), []), (Case(77, 47), ["left_w2"])])
+def test_gravity_that_is_described_wrongly_is_no_offset_and_an_offset_is_one(case, joints):
+    """Seen: "mostly an offset" of a shoulder whose upper arm had its centre of mass at the origin."""
+    assert ("offset" in [cause.name for cause in case.causes]) is bool(joints)
+    claims = judge(case).claims
+    assert [claim.text for claim in claims if claim.kind == "mostly offset"] == joints
+    assert all(claim.true for claim in claims)

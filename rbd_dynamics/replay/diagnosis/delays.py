@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.replay.diagnosis.free_fit import CHANCE, FreeFit, Regression, chance
+from rbd_dynamics.replay.diagnosis.free_fit import CHANCE, FreeFit, Regression
+from rbd_dynamics.replay.identification.validation import chance
 
 Array = NDArray[np.float64]
 

@@ -30,6 +30,7 @@ from rbd_dynamics.replay.diagnosis.explaining import Step, explanation, with_loa
 from rbd_dynamics.replay.diagnosis.findings import Cause, Finding, JointDiagnosis
 from rbd_dynamics.replay.diagnosis.free_fit import Array, JointSums, Regression
 from rbd_dynamics.replay.diagnosis.lags import Lags
+from rbd_dynamics.replay.diagnosis.offsets import claimed_offsets
 from rbd_dynamics.replay.diagnosis.scales import claimed_scales, is_far
 from rbd_dynamics.replay.diagnosis.telling import (
     delay_findings,
@@ -105,7 +106,7 @@ class EffortCheck:
         names, unit = list(cases), {name: torque_unit(self._prepare.robot.model, name) for name in cases}
         signals = silent_findings(silent)
         undecided: list[Finding] = []
-        scaled, late = set[str](), set[str]()
+        scaled, late, shifted = set[str](), set[str](), set(names)
         regression = self._regression(cases)
         if regression.enough:
             suspected = {names.index(name): scale for name, case in cases.items() if (scale := suspicion(case))}
@@ -116,20 +117,24 @@ class EffortCheck:
             delays = claimed_delays(regression, scales.fit.scales, self._lags.tried)
             told, open_ = delay_findings(names, delays, self._lags.tried)
             signals, undecided = signals + told, undecided + open_
-            scaled, late = (
-                {names[j] for j in scales.claimed},
-                {names[j] for j in delays.claimed if j not in delays.rubs},
-            )
-        joints = {name: self._joint(name, *found) for name, found in self._explained(cases, scaled, late).items()}
+            scaled = {names[j] for j in scales.claimed}
+            late = {names[j] for j in delays.claimed if j not in delays.rubs}
+            shifted = {names[j] for j in claimed_offsets(regression, scales.fit)}
+        joints = {
+            name: self._joint(name, *found) for name, found in self._explained(cases, scaled, late, shifted).items()
+        }
         return [joints.get(name, JointDiagnosis(name, (), np.nan)) for name in every], signals, undecided
 
     def _explained(
-        self, cases: Mapping[str, Case], scaled: set[str], late: set[str]
+        self, cases: Mapping[str, Case], scaled: set[str], late: set[str], shifted: set[str]
     ) -> dict[str, tuple[Case, list[Step], float]]:
-        """What explains the residuals, with no scale or delay that is none beside all else."""
+        """What explains the residuals, with no scale, delay or offset that is none beside all else."""
         found = {}
+        never_of: dict[str, list[CauseKind]] = {
+            name: [cause for cause, those in ((DELAY, late), (OFFSET, shifted)) if name not in those] for name in cases
+        }
         for name, case in cases.items():
-            never: list[CauseKind] = [] if name in late else [DELAY]
+            never = never_of[name]
             steps, left = explanation(case, never=never)
             if name not in scaled and any(step.cause is SCALE for step in steps):
                 fit = case.fit([step.cause for step in steps], case.stretches.sum(axis=0))
@@ -138,7 +143,7 @@ class EffortCheck:
             found[name] = case, steps, left
         if any(steps and steps[0].cause is LOAD for _, steps, _ in found.values()):
             for name, (case, steps, left) in found.items():  # a load that others feel, too, may look like a scale
-                found[name] = case, *with_load(case, steps, left, never=() if name in late else (DELAY,))
+                found[name] = case, *with_load(case, steps, left, never=never_of[name])
         return found
 
     def _cases(self) -> dict[str, Case]:

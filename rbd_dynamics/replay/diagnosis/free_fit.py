@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.stats
 from numpy.typing import NDArray
 
 from rbd_dynamics.replay.identification.leave_one_out import gram, residual_squares, ridge, without_each
+from rbd_dynamics.replay.identification.validation import FEWEST, chance_of_all
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -27,7 +27,6 @@ CHANCE = 0.01  # that one of all suppositions about a recording is believed, and
 REWEIGHTED = 4  # times: enough for the joints' weights, and for what would drive
 STEPS, SETTLED, LARGEST = 20, 1e-3, 0.7  # in which scales are found, and of their logarithms
 LEAST = 1e-6  # of a joint's torque: less is rounding
-FEWEST = 4  # stretches, to leave some out
 
 
 @dataclass(frozen=True)
@@ -101,15 +100,18 @@ class Regression:
         """Scales of one, and no delays."""
         return np.ones(len(self.joints)), np.array([joint.here for joint in self.joints], dtype=np.intp)
 
-    def fit(self, scales: Array, delays: NDArray[np.intp], *, free: Sequence[int] = ()) -> FreeFit:
-        """Fit with these scales and delays. free: joints whose scale is looked for, from there."""
+    def fit(
+        self, scales: Array, delays: NDArray[np.intp], *, free: Sequence[int] = (), no_offset: Sequence[int] = ()
+    ) -> FreeFit:
+        """Fit with these scales and delays. free: joints whose scale is looked for, from there. no_offset: joints
+        whose offset is none."""
         whole = [joint.sums.sum(axis=0) for joint in self.joints]
         started = scales = scales.copy()
         values, last = np.zeros(self._count), [own[-1] for own in self._own]
         for _ in range(STEPS if len(free) else 1):
             x = values[: self.shared]
             parts = self._changed(whole, scales, delays, x)
-            values, weights, size = self._solved(parts, self._size(parts, free), scales)
+            values, weights, size = self._solved(parts, self._size(parts, free, no_offset), scales)
             started, change = scales, values[last] / scales
             values[last] = 0.0
             if not np.abs(change).max(initial=0.0) > SETTLED:
@@ -206,7 +208,7 @@ class Regression:
             found.append(change.T @ own @ change)
         return found
 
-    def _size(self, wholes: Sequence[Array], free: Sequence[int]) -> Array:
+    def _size(self, wholes: Sequence[Array], free: Sequence[int], no_offset: Sequence[int] = ()) -> Array:
         """Large values of all parameters: one of the shared ones, what makes the joint's torque of its own."""
         found = np.ones(self._count)
         for j, (own, whole) in enumerate(zip(self._own, wholes)):
@@ -214,6 +216,8 @@ class Regression:
             found[own] = np.where(power > 0.0, self.torque[j] / np.sqrt(np.where(power > 0.0, power, 1.0)), 0.0)
             if j not in free:
                 found[own[-1]] = 0.0
+            if j in no_offset:
+                found[own[0]] = 0.0
         return found
 
     def _solved(self, wholes: Sequence[Array], size: Array, scales: Array) -> tuple[Array, Array, Array]:
@@ -236,19 +240,6 @@ class Regression:
         return found
 
 
-def chance(worse: Array, better: Array) -> float:
-    """How likely it is by chance that what is left of each stretch (stretches,) falls so much; 1 where it rises."""
-    there = (worse > 0.0) & (better > 0.0)
-    if there.sum() < FEWEST:
-        return 1.0
-    ratios = np.log(worse[there] / better[there])
-    spread = float(ratios.std(ddof=1))
-    if not ratios.mean() > 0.0 or not worse.sum() > better.sum():
-        return 1.0
-    return float(scipy.stats.t.sf(ratios.mean() / max(spread, 1e-12) * np.sqrt(len(ratios)), len(ratios) - 1))
-
-
 def falls(worse: FreeFit, better: FreeFit) -> float:
-    """`chance` of what is left of all joints together: the products of their squares."""
-    both = (np.exp(np.log(np.maximum(fit.left, 1e-300)).mean(axis=1)) for fit in (worse, better))
-    return chance(*both)
+    """How likely it is by chance that what is left of all joints together falls so much."""
+    return chance_of_all(worse.left, better.left)

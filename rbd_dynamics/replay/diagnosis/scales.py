@@ -17,8 +17,9 @@ import scipy.stats
 from numpy.typing import NDArray
 
 from rbd_dynamics.replay.diagnosis.delays import settled
-from rbd_dynamics.replay.diagnosis.free_fit import CHANCE, FEWEST, FreeFit, Regression, falls
+from rbd_dynamics.replay.diagnosis.free_fit import CHANCE, FreeFit, Regression, falls
 from rbd_dynamics.replay.diagnosis.intervals import interval
+from rbd_dynamics.replay.identification.validation import FEWEST
 from rbd_dynamics.spatial.rank import pseudoinverse, size_of
 
 Array = NDArray[np.float64]

@@ -25,11 +25,12 @@ from rbd_dynamics.replay.identification.corrected_urdf import corrected_urdf
 from rbd_dynamics.replay.identification.estimates import Estimate, plain
 from rbd_dynamics.replay.identification.joint_columns import JointColumns, JointFit
 from rbd_dynamics.replay.identification.least_squares import Solution, fit, mean_squares, solve
+from rbd_dynamics.replay.identification.leave_one_out import residual_squares
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 from rbd_dynamics.replay.identification.one_body import OneBody, one_body
-from rbd_dynamics.replay.identification.possible_model import Possible, PossibleModel
+from rbd_dynamics.replay.identification.possible_model import ROTOR, Possible, PossibleModel
 from rbd_dynamics.replay.identification.samples import Preparation, with_friction
-from rbd_dynamics.replay.identification.validation import Validation, validate
+from rbd_dynamics.replay.identification.validation import Validation, chance_of_all, validate
 from rbd_dynamics.replay.signals.filtering import LowPass
 from rbd_dynamics.replay.signals.segmentation import Segment
 from rbd_dynamics.robot import Robot
@@ -42,9 +43,11 @@ UNPROVEN = "not exported: the recording is too short to prove that it is no wors
 CAUTION = 0.01  # of what is left: by so much less a bolder way to fit must leave
 ENOUGH = 0.8  # of the squares before
 ROUGH = 1e-4  # of the cost: a validation needs no more
+FOLDS, LEVEL = 8, 0.01  # that bodies, or rotors, are changed though they are as described
 STIFF = 100.0  # so many times fewer observations, where nothing else is as good as the given model
 BEYOND = 2.0  # intervals, by which a base parameter is off what bodies can have: no result
 IMPOSSIBLE = "no bodies have this together with the others"
+NO_BETTER = "with other bodies than those described stretches that were not fitted are predicted no better"
 MOST_OF, HEAVY = 0.3, 4.0  # of all mass no description has so many times too much
 OFFSET = 0.1  # of a joint's torque: an offset of that size counts for one observation
 
@@ -60,7 +63,8 @@ class InertiaResult:
         rmse_consistent: RMSE of the same joints with `model`, its friction and the offsets.
         parameters: (bodies, 10) of `model`, as `Robot.inertial_parameters` has them.
         model: the given one with inertias that can exist, rotor inertias, and Coulomb and viscous friction, at least
-            zero, where they are identifiable; fitted together. Bodies without mass stay as they are.
+            zero, where they are identifiable; fitted together. Bodies without mass stay as they are, and so do bodies,
+            or rotors, if other ones do not lower the error on stretches that were not fitted by more than chance.
         offsets: {joint: N m or N} that stand beside `model`, which cannot hold them.
         validation: of all that on stretches that a fit has not seen; None where the recording is too short.
         rotors: {joint: kg m^2 or kg}, rotor inertias of `model` that are not as given.
@@ -159,7 +163,8 @@ class InertiaIdentifier:
             )
             for k, (name, unit) in enumerate(zip(self.base.names, units))
         )
-        possible, validation = self._possible(given, found)
+        bodies, rotary = self._wrong()
+        possible, validation = self._possible(given, found, bodies=bodies, rotors=rotary)
         joints = self._columns.joints(found, self.base.count)
         names = [joint.joint for joint in joints]
         squares = mean_squares(equations, possible.values)[equations.samples > 0]
@@ -169,8 +174,9 @@ class InertiaIdentifier:
         attained = self.base.of(possible.parameters)
         refused = UNPROVEN if validation is None else validation.refusal()
         refused = implausible_masses(given[:, 0], possible.parameters[:, 0]) or refused
+        why = IMPOSSIBLE if bodies else NO_BETTER
         base = tuple(
-            part.refused(IMPOSSIBLE) if abs(part.value - value) > BEYOND * (part.upper - part.lower) else part
+            part.refused(why) if abs(part.value - value) > BEYOND * (part.upper - part.lower) else part
             for part, value in zip(base, attained)
         )
         return InertiaResult(
@@ -180,25 +186,59 @@ class InertiaIdentifier:
             one_body=one_body(equations, self._bodies(), self._scale()),
         )  # fmt: skip
 
-    def _possible(self, given: Array, found: Solution) -> tuple[Possible, Validation | None]:
-        """The fit, of some to what can exist, that predicts best what it has not seen."""
+    def _wrong(self) -> tuple[bool, bool]:
+        """Whether bodies, and rotors, are other than described: else more is left of stretches that were not fitted
+        than chance explains, whatever friction is.
+
+        Of an arm that is described without error, bodies would stand in for friction that a description cannot hold.
+        """
+        equations, count, own = self._columns.equations, self.base.count, self._columns.own
+        folds, there = equations.folds(FOLDS), equations.samples > 0
+        if len(folds) < FOLDS:
+            return True, True
+
+        def left(scale: Array) -> Array:
+            values = [fit(rest, scale).values for rest, _ in folds]
+            parts = [residual_squares(part.columns, part.totals(), x) for (_, part), x in zip(folds, values)]
+            return np.array(parts)[:, there]
+
+        large = self._columns.scale(self._base.scale)
+        no_bodies = np.concatenate([np.zeros(count), large[count:]])
+        neither = no_bodies.copy()
+        if own:
+            neither[count + ROTOR :: own] = 0.0
+        as_given, other_rotors, other_bodies = left(neither), left(no_bodies), left(large)
+        rotors = chance_of_all(as_given, other_rotors) <= LEVEL
+        bodies = chance_of_all(other_rotors if rotors else as_given, other_bodies) <= LEVEL
+        return bodies, bodies or rotors
+
+    def _possible(
+        self, given: Array, found: Solution, *, bodies: bool, rotors: bool
+    ) -> tuple[Possible, Validation | None]:
+        """The fit, of some to what can exist, that predicts best what it has not seen.
+
+        bodies, rotors: whether these are other than described.
+        """
         equations = self._columns.equations
         best: tuple[float, Possible, Validation | None] | None = None
         how = PossibleModel(given, self.base, self.weight, **self._columns.own_limits(found))
-        scale = self._scale()
+        scale, sought = self._scale(), {"bodies": bodies, "rotors": rotors}
         colours = max(1.0, found.colour)
         ways = (2, colours, OFFSET), (1, 1.0, OFFSET), (0, 1.0, 0.0), (3, STIFF * colours, OFFSET)
         for caution, colour, offset in ways:
             if best is not None and caution == 3 and best[0] < ENOUGH:
                 break  # better than the given model by far: this is for where nothing is
             weights = fit(equations, scale).weights
-            whole = how.fit(equations, weights, colour=colour, offset=offset, begin=best[1] if best else None)
+            begin = best[1] if best else None
+            whole = how.fit(equations, weights, colour=colour, offset=offset, begin=begin, **sought)
 
             def of(
                 part: NormalEquations, colour: float = colour, offset: float = offset, whole: Possible = whole
             ) -> tuple[Array, Array, Array]:
                 free = fit(part, scale)
-                values = how.fit(part, free.weights, colour=colour, offset=offset, begin=whole, precision=ROUGH).values
+                values = how.fit(
+                    part, free.weights, colour=colour, offset=offset, begin=whole, precision=ROUGH, **sought
+                ).values
                 return free.values, how.without_offsets(values), values
 
             validation = validate(equations, self._columns.names, of, torque=self._columns.torque)

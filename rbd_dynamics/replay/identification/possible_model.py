@@ -70,14 +70,16 @@ class PossibleModel:
         *,
         colour: float,
         offset: float,
+        bodies: bool = True,
+        rotors: bool = True,
         begin: Possible | None = None,
         precision: float = PRECISION,
     ) -> Possible:
         """Fit to normal equations, whose joints have these weights.
 
         colour: by how much fewer observations there are than samples. offset: how large an offset may be, in its usual
-        size, until it counts as much as an observation; zero: there is none. begin: where the search begins.
-        precision: of the cost.
+        size, until it counts as much as an observation; zero: there is none. bodies, rotors: whether these are looked
+        for; else they stay as given. begin: where the search begins. precision: of the cost.
 
         Raises ArithmeticError where the search does not settle.
         """
@@ -89,7 +91,10 @@ class PossibleModel:
         free = self._free.copy()
         if not offset:
             free[self._kind == OFFSET] = False
+        if not rotors:
+            free[self._kind == ROTOR] = False
         usual, rests = self._usual[free], np.zeros((int(free.sum()), size + int(free.sum())))
+        sought = np.append(np.full(size, bodies), np.ones(len(usual), dtype=bool))
         ridge = np.where(self._kind == OFFSET, 1.0 / max(offset, 1e-12), np.where(self._kind == ROTOR, pull, 0.0))[free]
         rests[:, size:] = np.diag(ridge)
         start = np.where(self._free, 0.0, self._own)
@@ -103,9 +108,15 @@ class PossibleModel:
             return numbers[:size].reshape(-1, 10)
 
         def residuals(numbers: Array) -> Array:
-            inertial = root[:, :count] @ self._prior - to_base @ self._charts(rows(numbers))[0].ravel()
-            misses = root[:, -1] + inertial - to_own @ friction(numbers)
+            misses = root[:, -1] - to_own @ friction(numbers)
+            if bodies:
+                misses += root[:, :count] @ self._prior - to_base @ self._charts(rows(numbers))[0].ravel()
             return np.concatenate([misses, pull * LogCholesky.divergence(rows(numbers))[0].ravel(), rests @ numbers])
+
+        def all_numbers(some: Array) -> Array:
+            found = np.zeros(len(sought))
+            found[sought] = some
+            return found
 
         def slopes(numbers: Array) -> Array:
             found = np.zeros((len(root) + size + len(usual), size + len(usual)))
@@ -122,16 +133,25 @@ class PossibleModel:
             first[size:] = begin.values[count:][free] / usual
         lower = np.concatenate([np.full(size, -np.inf), self._least[free] / usual - 1e-12])
         first[size:] = np.maximum(first[size:], lower[size:] + 1e-6)
-        found = scipy.optimize.least_squares(
-            residuals, first, slopes, bounds=(lower, np.inf), method="trf", max_nfev=MOST_STEPS, ftol=precision
-        )
-        if found.status < 0 or not np.isfinite(found.x).all():
-            raise ArithmeticError(f"no consistent inertias found: {found.message}")
+        numbers = first
+        if sought.any():
+            found = scipy.optimize.least_squares(
+                lambda some: residuals(all_numbers(some)),
+                first[sought],
+                lambda some: slopes(all_numbers(some))[:, sought],
+                bounds=(lower[sought], np.inf),
+                method="trf",
+                max_nfev=MOST_STEPS,
+                ftol=precision,
+            )
+            if found.status < 0 or not np.isfinite(found.x).all():
+                raise ArithmeticError(f"no consistent inertias found: {found.message}")
+            numbers = all_numbers(found.x)
         parameters = self._given.copy()
-        if self._bodies:
-            parameters[self._bodies] = self._charts(rows(found.x))[0]
+        if self._bodies and bodies:
+            parameters[self._bodies] = self._charts(rows(numbers))[0]
         deviation = self._base.of(parameters) - self._base.of(self._given)
-        return Possible(parameters, np.concatenate([deviation, friction(found.x)]), found.x[:size])
+        return Possible(parameters, np.concatenate([deviation, friction(numbers)]), numbers[:size])
 
     def without_offsets(self, values: Array) -> Array:
         """The same deviations (count + own,) with no offsets."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.stats
 from numpy.typing import NDArray
 
 from rbd_dynamics.replay.identification.estimates import Plain
@@ -19,6 +20,7 @@ Array = NDArray[np.float64]
 FitAll = Callable[[NormalEquations], tuple[Array, Array, Array]]
 
 FOLDS = 4
+FEWEST = 4  # stretches, to say what is chance
 SLACK, OF_TORQUE = 0.02, 0.002  # of the RMSE before, and of the torque: by so much chance alone may make it larger
 
 
@@ -96,6 +98,23 @@ def validate(equations: NormalEquations, names: Sequence[str], fit: FitAll, *, t
     rmse = np.sqrt(squares[:, there] / equations.samples[there])
     joints = tuple(name for name, seen in zip(names, there) if seen)
     return Validation(joints, len(folds), *(tuple(row.tolist()) for row in (*rmse, torque[there])))
+
+
+def chance(worse: Array, better: Array) -> float:
+    """How likely it is by chance that what is left of each stretch (stretches,) falls so much; 1 where it rises."""
+    there = (worse > 0.0) & (better > 0.0)
+    if there.sum() < FEWEST:
+        return 1.0
+    ratios = np.log(worse[there] / better[there])
+    spread = float(ratios.std(ddof=1))
+    if not ratios.mean() > 0.0 or not worse.sum() > better.sum():
+        return 1.0
+    return float(scipy.stats.t.sf(ratios.mean() / max(spread, 1e-12) * np.sqrt(len(ratios)), len(ratios) - 1))
+
+
+def chance_of_all(worse: Array, better: Array) -> float:
+    """`chance` of what is left of all joints together, (stretches, joints): the products of their squares."""
+    return chance(*(np.exp(np.log(np.maximum(left, 1e-300)).mean(axis=1)) for left in (worse, better)))
 
 
 def joined(parts: Sequence[Validation]) -> Validation | None:

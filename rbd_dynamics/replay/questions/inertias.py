@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from rbd_dynamics.replay.study import Study
 
 
+KEPT = "other ones predict stretches that were not fitted no better"
+
+
 class InertiasQuestion(Question):
     name = "inertias"
 
@@ -79,4 +82,5 @@ def _centre(parameters: Sequence[float]) -> str:
 
 def _count(found: Found) -> str:
     base = found["base"]
-    return f"{sum(part['identifiable'] for part in base)} of {len(base)} base parameters identified"
+    text = f"{sum(part['identifiable'] for part in base)} of {len(base)} base parameters identified"
+    return f"{text}; the bodies stay as described: {KEPT}" if found["parameters"] == found.get("given") else text
