@@ -167,6 +167,8 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, HybridEngine])
         measured = self.wrench.multipliers(engine, q, v)
         was, before = (engine.supervisor.mode, engine.supervisor.reason), engine.supervisor.last
         engine.supervisor.contact.behind = self.safeguards.behind
+        if (last := self.transition.last) is not None:
+            engine.supervisor.hold.commanded[engine.joints] = last
         beside = None if measured is None else engine.sensor.beside
         tau = engine.supervisor.torque(reader.stamp, q, v, measured, self.wrench.stamp, beside=beside)
         efforts[:] = tau[engine.joints]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.safety.softening import ALL, Softening
+from rbd_dynamics.control.safety.unknown_load import UnknownLoad, share_within
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -45,6 +46,7 @@ class HybridHold:
         softening: of its gains. shares: of them, that are in use.
         problem: why it was held anew the last time, by the tolerance; empty: it was not.
         beside (nv): efforts against what is felt beside the constraints, which fade away.
+        load: what acts on it beside the model. commanded (nv): the last efforts; its own, unless others are put there.
     """
 
     def __init__(self, controller: HybridController) -> None:
@@ -55,17 +57,26 @@ class HybridHold:
         self._wanted = np.zeros(model.nv)
         self.softening, self.shares, self.problem = Softening(model.nv), ALL, ""
         self.beside, self._fading = np.zeros(model.nv), 0.0
+        self.load, self.commanded, self._bias = UnknownLoad(model.nv), np.zeros(model.nv), np.zeros(model.nv)
 
-    def torque(self, q: Array, v: Array, limits: HybridLimits, force: Array, elapsed: float) -> Array:
+    def torque(
+        self, q: Array, v: Array, limits: HybridLimits, force: Array, elapsed: float, *, felt: Array | None = None
+    ) -> Array:
         """Efforts (nv); the same array each time.
 
-        force (m): what it still presses with, which fades away in place. elapsed: s since the last state.
+        force (m): what it still presses with, which fades away in place. elapsed: s since the last state. felt (nv):
+        efforts on the joints by what the tool is felt to touch; None: the sensor is silent.
         """
         self._stay(q, limits)
         self.q[:], self.v[:] = q, v
-        robot = self.controller.robot
-        self.softening.update(robot.mass_matrix(q) @ v, limits.hold_damping, max(elapsed, 0.0))
-        tau = robot.inverse_dynamics(q, v, self._acceleration(q, v, limits), out=self._wanted)
+        robot, M = self.controller.robot, self.controller.robot.mass_matrix(q)
+        self.softening.update(M @ v, limits.hold_damping, max(elapsed, 0.0))
+        if elapsed > 0.0:
+            self._look_for_load(M, felt, limits, elapsed)
+        a = self._acceleration(q, v, limits)
+        tau = robot.inverse_dynamics(q, v, a, out=self._wanted)
+        self._bias[:] = tau - M @ a
+        tau += self.load.efforts
         if force.any():
             change = limits.force_rate * max(elapsed, 0.0)
             force -= np.clip(force, -change, change)
@@ -73,7 +84,21 @@ class HybridHold:
         if self._fading > 0.0:
             self._fading -= max(elapsed, 0.0) / FADING
             tau += max(self._fading, 0.0) * self.beside
-        return self._within(tau, q)
+        self.commanded[:] = self._within(tau, q)
+        return tau
+
+    def _look_for_load(self, M: Array, felt: Array | None, limits: HybridLimits, dt: float) -> None:
+        """What the last command does not explain is made up for; not by gains that are softer than they should be."""
+        load, controller = self.load, self.controller
+        stiffness, damping = limits.hold_stiffness, limits.hold_damping
+        if felt is None or self.shares != ALL or self.softening.share < 1.0:
+            load.forget(stiffness, damping, dt)
+            return
+        load.driven(self.commanded - self._bias, dt)
+        load.update(
+            M, self.v, felt, dt, stiffness=stiffness, damping=damping,
+            most=controller.effort_limits, speeds=controller.velocity_limits,
+        )  # fmt: skip
 
     def _within(self, tau: Array, q: Array) -> Array:
         """Efforts (nv) within their limits: all of them less by the same share about those that hold it still.
@@ -85,12 +110,15 @@ class HybridHold:
             weight = self.controller.robot.gravity(q)
             change = tau - weight
             room = np.maximum(np.where(change > 0.0, most - weight, most + weight), 0.0)
-            tau[:] = weight + _share_within(room, change) * change
+            tau[:] = weight + share_within(room, change) * change
             np.clip(tau, -most, most, out=tau)  # of what weight alone has too much
         return tau
 
     def _stay(self, q: Array, limits: HybridLimits) -> None:
         """Hold it where it was, where it is near; else, and where nothing draws it there, where it is."""
+        if self.at is None:
+            self.load.reset()
+            self._bias[:] = self.commanded
         if self.at is None or not limits.hold_stiffness:
             self.at = q.copy()
         elif limits.hold_tolerance:
@@ -104,6 +132,7 @@ class HybridHold:
                     "now"
                 )
                 self.at = q.copy()
+                self.load.reset()
 
     def fade(self, last: Array, felt: Array, limits: HybridLimits, force: Array) -> None:
         """What leans on something beside the constraints lets go by and by: at once, a stiff wall would throw it back.
@@ -126,7 +155,7 @@ class HybridHold:
         now.
         """
         q, v, robot, controller = self.q, self.v, self.controller.robot, self.controller
-        a = self._acceleration(q, v, limits)
+        a = self._acceleration(q, v, limits) + np.linalg.solve(robot.mass_matrix(q), self.load.efforts)
         A = robot.constraint_rows(q, v, controller.constraints).A
         moved = robot.constraint_rows(q, v, controller.task).A
         inertia, Minv_At = inertia_of(robot, q, A)
@@ -142,12 +171,7 @@ class HybridHold:
         if limits.hold_damping and pull.any():
             effort = self.controller.robot.mass_matrix(q) @ pull
             pull *= min(
-                _share_within(damping * DRAWN * self.controller.velocity_limits, pull),
-                _share_within(GATHERED / limits.hold_damping * self.softening.rates, effort),
+                share_within(damping * DRAWN * self.controller.velocity_limits, pull),
+                share_within(GATHERED / limits.hold_damping * self.softening.rates, effort),
             )
         return np.asarray(pull - damping * v)
-
-
-def _share_within(most: Array, values: Array) -> float:
-    """The share of values (nv), at most 1, of which none is beyond `most`."""
-    return min(1.0, float((most / np.maximum(np.abs(values), 1e-12)).min(initial=1.0)))

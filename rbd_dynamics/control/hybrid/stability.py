@@ -33,6 +33,8 @@ STIFFNESSES = (1e3, 1e6)  # N/m, of contacts
 MASSES = (0.3, 30.0)  # kg, effective, of arms
 FREQUENCIES = np.geomspace(math.sqrt(STIFFNESSES[0] / MASSES[1]), math.sqrt(STIFFNESSES[1] / MASSES[0]), 40)  # rad/s
 SLACK = 1e-9  # of an eigenvalue's size
+STIFFER = 10.0  # times the stiffness of holding may be added to it: what is to be soft stays so
+SPARE = 1.5  # times the gains are stable: links may be so much lighter than a model has them
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,30 @@ def hold_problem(stiffness: float, damping: float, plant: Plant) -> str:
     if motion_radius(stiffness, damping, 0.0, plant) > 1.0 + SLACK:
         return f"hold_stiffness = {stiffness:g} with hold_damping = {damping:g} is unstable with {_named(plant)}"
     return ""
+
+
+@lru_cache(maxsize=64)
+def load_rate(stiffness: float, damping: float, plant: Plant) -> float:
+    """1/s, with which holding of that stiffness (1/s^2) and damping (1/s) may look for a load that it does not know.
+
+    What it finds adds so many times the damping to the stiffness, and itself to the damping (see `UnknownLoad`).
+    `SPARE` times as much is stable as well: links may be lighter than the model has them. Zero where nothing more is.
+    """
+    most = STIFFER * stiffness / damping if damping else 0.0
+
+    def stable(rate: float) -> bool:
+        kp, kd = SPARE * (stiffness + rate * damping), SPARE * (damping + rate)
+        return motion_radius(kp, kd, 0.0, plant) <= 1.0 + SLACK
+
+    if not most or not stable(0.0):
+        return 0.0
+    if stable(most):
+        return most
+    least = 0.0
+    for _ in range(7):
+        middle = 0.5 * (least + most)
+        least, most = (middle, most) if stable(middle) else (least, middle)
+    return least
 
 
 def contact_radius(damping: float, ki: float, frequency: float, plant: Plant) -> float:

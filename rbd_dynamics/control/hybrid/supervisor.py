@@ -93,6 +93,11 @@ class HybridSupervisor:
         self._hold.shares = shares
 
     @property
+    def hold(self) -> HybridHold:
+        """How it holds the robot while it is not engaged."""
+        return self._hold
+
+    @property
     def desired(self) -> Array:
         """Multipliers (m) wanted by the user."""
         return self.contact.desired
@@ -211,10 +216,10 @@ class HybridSupervisor:
         self._engaged, self.reason = True, ""
         return np.asarray(tau - controller.step(q, v, theta, rate=rate, force=felt, posture=q).wanted)
 
-    def stop(self, reason: str, *, beside: Beside | None = None) -> None:
+    def stop(self, reason: str, *, beside: Beside | None = None, felt: Array | None = None) -> None:
         """Hold from the next state on. What still presses fades away, unless nothing pushes back.
 
-        beside: what is felt beside the constraints.
+        beside: what is felt beside the constraints. felt (m): multipliers; None: nothing is known of them.
         """
         if self._engaged:
             last = None if self.output is None else self.output.tau.copy()
@@ -225,7 +230,17 @@ class HybridSupervisor:
             self.motion.release()
             self._hold.let_go()
             if last is not None and beside is not None and beside.force > self.limits.contact_force:
-                self._hold.fade(last, beside.efforts, self.limits, self.force)
+                stays = 1.0 if felt is None else self._leans_on(beside.force, felt)
+                self._hold.fade(last, stays * beside.efforts, self.limits, self.force)
+
+    def _leans_on(self, beside: float, felt: Array) -> float:
+        """The share of what is felt beside the constraints, N, that is still there when a blow is over.
+
+        No more than all that is pressed may be friction, which is gone with what of it is not wanted.
+        """
+        rows = self.unilateral
+        pressed, wanted = float(felt[rows].sum()), float(self.force[rows].sum())
+        return 1.0 if beside > pressed or wanted > pressed else max(0.0, wanted) / pressed
 
     def _let_go_beside(self, beside: Beside | None) -> None:
         """Nothing fades away where nothing pushes back."""
@@ -288,11 +303,12 @@ class HybridSupervisor:
         elapsed = 1e-9 * (now - self.last) if self.last else 0.0
         contact, limits = self.contact, self.limits
         silent = contact.checks.sensor(limits, now, measured, sensed)
+        felt = None if measured is None or silent else measured - self.offset
         if self._engaged:
             if not -LONGEST_STEP < elapsed <= limits.state_timeout:
                 self.stop(f"joint states were silent for {elapsed:.3g} s")
             elif problem := silent or contact.checks.beside(limits, beside):
-                self.stop(problem, beside=None if silent else beside)
+                self.stop(problem, beside=None if silent else beside, felt=felt)
         self._let_go_beside(beside)
         self.last = now
         dt = min(max(elapsed, 0.0), LONGEST_STEP)
@@ -307,9 +323,13 @@ class HybridSupervisor:
                 problem = str(error)
             if not problem and contact.output is not None:
                 return contact.output.tau
-            self.stop(problem, beside=beside)
+            self.stop(problem, beside=beside, felt=felt)
         contact.held(measured if not silent else None, dt)
-        tau = self._hold.torque(q, v, limits, contact.force, elapsed)
+        touched = None
+        if felt is not None:
+            touched = felt @ self.controller.robot.constraint_rows(q, v, self.controller.constraints).A
+            touched += 0.0 if beside is None else beside.efforts
+        tau = self._hold.torque(q, v, limits, contact.force, elapsed, felt=touched)
         if self._hold.problem:
             if self.reason in AT_EASE:  # else something is said already
                 self.reason = self._hold.problem

@@ -170,6 +170,7 @@ def _tune(engine: HybridEngine, params: HybridControllerParameters) -> None:
     rates[engine.joints] = bounds.rates_of(limits)
     supervisor.effort_rates = rates
     letting_go.lag = params.actuator_lag
+    supervisor.hold.load.plant = _plant(params)
     supervisor.motion.options = params.motion_options
     if engine.normal is not None:
         engine.normal.options = NormalOptions(largest_tilt=params.largest_tilt)
@@ -269,10 +270,7 @@ def check_gains(params: HybridControllerParameters, period: float = 0.0) -> None
 
     period: of the states, s, as it was measured; 0: it is not known. Of less than 1 ms, 1 ms counts.
     """
-    plant = Plant(
-        actuator_bandwidth=params.actuator_bandwidth, sensor_delay=params.sensor_delay, state_delay=params.sensor_delay,
-        period=max(period, Plant.period),
-    )  # fmt: skip
+    plant = _plant(params, period)
     gains = _gains(params)
     problem = (
         contact_problem(gains, plant)
@@ -281,6 +279,14 @@ def check_gains(params: HybridControllerParameters, period: float = 0.0) -> None
     )
     if problem:
         raise ValueError(f"parameter {problem}")
+
+
+def _plant(params: HybridControllerParameters, period: float = 0.0) -> Plant:
+    """period: of the states, s; of less than 1 ms, 1 ms counts."""
+    return Plant(
+        actuator_bandwidth=params.actuator_bandwidth, sensor_delay=params.sensor_delay, state_delay=params.sensor_delay,
+        period=max(period, Plant.period),
+    )  # fmt: skip
 
 
 def _gains(params: HybridControllerParameters) -> HybridGains:

@@ -54,6 +54,11 @@ class Transition(Part):
         self._continuation.add(efforts, now, limits)
         self.active = self._continuation.active
 
+    @property
+    def last(self) -> Array | None:
+        """The last command (joints); None: there was none."""
+        return self._last if self._known else None
+
     def commanded(self, efforts: Array) -> None:
         """Take in what was published."""
         self._last[:] = efforts

@@ -17,6 +17,7 @@ from rbd_dynamics.control.hybrid.approach import Approach  # noqa: E402
 from rbd_dynamics.control.hybrid.checks import HybridChecks  # noqa: E402
 from rbd_dynamics.control.hybrid.controller import HybridController  # noqa: E402
 from rbd_dynamics.control.hybrid.limits import HybridLimits  # noqa: E402
+from rbd_dynamics.control.hybrid.multiplier_sensor import Beside  # noqa: E402
 from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor  # noqa: E402
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion  # noqa: E402
 from rbd_dynamics.control.motion.trajectory import Point, Waypoints  # noqa: E402
@@ -211,6 +212,18 @@ def test_too_much_force_stops():
     cell.run(0.001, bias=60.0)
     stopped(cell, "more than 50")
     assert "impact" not in cell.supervisor.reason  # it has pressed for a while
+
+
+@pytest.mark.parametrize("beside, stays", [(30.0, 10.0 / 70.0), (90.0, 1.0)])
+def test_what_friction_holds_at_a_blow_is_let_go_with_it(monkeypatch, beside, stays):
+    """Of 70 N, 10 are wanted: so much of the friction may hold on. More than 70 N beside are a wall's."""
+    cell, faded = pressed(), []
+    supervisor, (q, v) = cell.supervisor, cell.plant.state
+    monkeypatch.setattr(supervisor.hold, "fade", lambda last, felt, *_: faded.append(felt.copy()))
+    efforts = np.arange(7.0)
+    supervisor.torque(cell.now, q, v, np.array([70.0]), cell.now, beside=Beside(beside, 0.0, 0.0, efforts))
+    assert supervisor.mode == "hold"
+    np.testing.assert_allclose(faded, [stays * efforts], rtol=0.08)
 
 
 def test_a_blow_of_the_approach_is_named_with_its_speed_and_the_stiffness_it_tells():
