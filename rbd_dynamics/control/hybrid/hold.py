@@ -91,7 +91,7 @@ class HybridHold:
         """What the last command does not explain is made up for; not by gains that are softer than they should be."""
         load, controller = self.load, self.controller
         stiffness, damping = limits.hold_stiffness, limits.hold_damping
-        if felt is None or self.shares != ALL or self.softening.share < 1.0:
+        if felt is None or not limits.hold_load or self.shares != ALL or self.softening.share < 1.0:
             load.forget(stiffness, damping, dt)
             return
         load.driven(self.commanded - self._bias, dt)

@@ -21,7 +21,8 @@ class HybridLimits:
     yet; 0: not allowed. approach_force (N, against errors of the model), approach_distance (m), approach_timeout (s):
     bounds of that. tare: what the sensor reads in free motion, on the way to the surface, is its zero.
     hold_stiffness, hold_damping: 1/s^2 and 1/s, of holding. hold_tolerance: rad or m; a joint that is farther from
-    where it is held is held where it is then; 0: it is drawn back from anywhere.
+    where it is held is held where it is then; 0: it is drawn back from anywhere. hold_load: what acts on the held arm
+    beside the model is made up for (`UnknownLoad`).
     """
 
     _: KW_ONLY
@@ -47,3 +48,4 @@ class HybridLimits:
     hold_stiffness: float = 400.0
     hold_damping: float = 40.0
     hold_tolerance: float = 0.2
+    hold_load: bool = False

@@ -327,4 +327,5 @@ def _limits(params: HybridControllerParameters) -> HybridLimits:
         hold_stiffness=params.hold_stiffness,
         hold_damping=params.hold_damping,
         hold_tolerance=params.hold_tolerance,
+        hold_load=params.hold_load,
     )
