@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rbd_dynamics.algorithms.hybrid_dynamics import forward_dynamics
-from rbd_dynamics.algorithms.time_step import FASTEST, limited
+from rbd_dynamics.algorithms.time_step import FASTEST, limited, moves_by_its_rate
 from rbd_dynamics.model.joints import Floating, Spherical
-from rbd_dynamics.model.joints.base import JointKind
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.spatial.inertia import RigidInertia
 from rbd_dynamics.spatial.lie import left_jacobian_so3, right_jacobian_inverse_se3, right_jacobian_inverse_so3
@@ -60,10 +59,7 @@ class Stage(NamedTuple):
 def moves_plainly(model: Model) -> bool:
     """Whether all joints float, are balls, or have the velocity as their position's rate."""
     kinds = [body.joint.kind for body in model.bodies]
-    return all(
-        isinstance(kind, (Floating, Spherical)) or (type(kind).integrate is JointKind.integrate and kind.nq == kind.nv)
-        for kind in kinds
-    )
+    return all(isinstance(kind, (Floating, Spherical)) or moves_by_its_rate(kind) for kind in kinds)
 
 
 def runge_kutta_stage(

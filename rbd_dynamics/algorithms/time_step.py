@@ -54,6 +54,11 @@ class TimeStep(NamedTuple):
     doubt: Scalar
 
 
+def moves_by_its_rate(kind: JointKind) -> bool:
+    """Whether a joint's position after a time at constant velocity is the sum of both, number by number."""
+    return type(kind).integrate is JointKind.integrate and kind.nq == kind.nv
+
+
 def is_plain(model: Model, *, spherical: bool = True, several: bool = False) -> bool:
     """Whether the first joint alone floats on the world, and positions of all others have the velocity as their rate.
 
@@ -68,7 +73,7 @@ def is_plain(model: Model, *, spherical: bool = True, several: bool = False) -> 
         elif isinstance(kind, Spherical):
             if not spherical or body.parent == WORLD:
                 return False
-        elif type(kind).integrate is not JointKind.integrate or kind.nq != kind.nv:
+        elif not moves_by_its_rate(kind):
             return False
     return True
 

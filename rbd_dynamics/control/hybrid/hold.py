@@ -65,7 +65,7 @@ class HybridHold:
         """Efforts (nv); the same array each time.
 
         force (m): what it still presses with, which fades away in place. elapsed: s since the last state. felt (nv):
-        efforts on the joints by what the tool is felt to touch; None: the sensor is silent.
+        efforts on the joints by what the tool is felt to touch; None: the sensor is silent, or nobody asks.
         """
         self._stay(q, limits)
         self.q[:], self.v[:] = q, v

@@ -326,7 +326,7 @@ class HybridSupervisor:
             self.stop(problem, beside=beside, felt=felt)
         contact.held(measured if not silent else None, dt)
         touched = None
-        if felt is not None:
+        if felt is not None and limits.hold_load:
             touched = felt @ self.controller.robot.constraint_rows(q, v, self.controller.constraints).A
             touched += 0.0 if beside is None else beside.efforts
         tau = self._hold.torque(q, v, limits, contact.force, elapsed, felt=touched)
