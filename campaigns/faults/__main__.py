@@ -2,7 +2,7 @@
 """Faults of every kind against the torque nodes, in real processes over DDS; every effort is judged by Pinocchio.
 
     python -m campaigns.faults --node all --seconds 60 --rate 500 --seed 1 [--guard] [--report FILE] [--record FILE]
-    python -m campaigns.faults --node all --hours 2 --seed 1 --report FILE
+    python -m campaigns.faults --node all --hours 2 --seed 1 --report FILE [--record FOLDER]
     python -m campaigns.faults --judge FILE
 
 The robot is a Panda that moves a little; what a state says follows from its stamp, so that the judge, a process of its
@@ -31,7 +31,12 @@ def main() -> int:
     parser.add_argument("--pause", type=float, default=0.5, help="mean time between two faults, s")
     parser.add_argument("--guard", action="store_true", help="with the node guard after each, whose commands count too")
     parser.add_argument("--report", type=Path, help="file for the report, JSON")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="keep all that the judge is told")
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="keep all that the judge is told; with --hours a folder, for pieces that are not good",
+    )
     parser.add_argument("--judge", type=Path, metavar="FILE", help="judge what was recorded again, and do nothing else")
     options = parser.parse_args()
     if options.judge:
@@ -43,8 +48,11 @@ def main() -> int:
         if not options.report:
             parser.error("--hours: needs --report, a file in which it is kept how far it has come")
         given = ["--node", options.node, "--rate", f"{options.rate:g}", "--pause", f"{options.pause:g}"]
+        if options.record:
+            options.record.mkdir(parents=True, exist_ok=True)
+        given += ["--guard"] * options.guard
         try:
-            found = pieces(given + ["--guard"] * options.guard, options.hours, options.seed, options.report)
+            found = pieces(given, options.hours, options.seed, options.report, options.record)
         except ValueError as error:
             parser.error(f"{options.report}: {error}")
         print(json.dumps({name: found.get(name) for name in ("good", "seconds", "all")}, indent=1))

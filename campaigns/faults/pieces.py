@@ -24,10 +24,11 @@ SEEDS = 1000  # pieces of a seed
 ROOMS = "nodes", "control", "robot", "compiler"  # of the package: what is judged
 
 
-def pieces(options: list[str], hours: float, seed: int, report: Path) -> dict[str, Any]:
+def pieces(options: list[str], hours: float, seed: int, report: Path, records: Path | None = None) -> dict[str, Any]:
     """The report of all pieces, which is in its file after each of them; options: of the command, for each piece.
 
-    Raises ValueError where the file is of another campaign.
+    records: a folder for what the judges of pieces that are not good were told. Raises ValueError where the file is of
+    another campaign.
     """
     of = {"seed": seed, "options": options, "source": source_digest(*ROOMS)}
     whole: dict[str, Any] = {**of, "pieces": []}
@@ -48,7 +49,7 @@ def pieces(options: list[str], hours: float, seed: int, report: Path) -> dict[st
     with ThreadPoolExecutor() as pool:
         while left >= LEAST:
             seconds = min(PIECE, left)
-            running = pool.submit(_piece, options, seconds, SEEDS * seed + number)
+            running = pool.submit(_piece, options, seconds, SEEDS * seed + number, records)
             if last:  # whose judge still reads
                 keep(number - 1, last)
             wait([running], timeout=seconds + BEGUN)
@@ -58,17 +59,22 @@ def pieces(options: list[str], hours: float, seed: int, report: Path) -> dict[st
     return whole
 
 
-def _piece(options: list[str], seconds: float, seed: int) -> dict[str, Any]:
+def _piece(options: list[str], seconds: float, seed: int, records: Path | None) -> dict[str, Any]:
+    record = records / f"{seed}.gz" if records else None
     with tempfile.TemporaryDirectory(prefix="faults_") as folder:
         file = Path(folder) / "report.json"
         command = [
             sys.executable, "-m", "campaigns.faults", *options,
             "--seconds", f"{seconds:g}", "--seed", f"{seed}", "--report", str(file),
         ]  # fmt: skip
+        if record:
+            command += ["--record", str(record)]
         subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
         if not file.exists():
             raise ValueError(f"the piece of seed {seed} did not come to its end")
         found: dict[str, Any] = json.loads(file.read_text())
+        if record and found["good"]:
+            record.unlink(missing_ok=True)
         return found
 
 
