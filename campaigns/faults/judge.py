@@ -21,7 +21,7 @@ from campaigns.faults.desired import Desired, Hold, Points, Quintics, SetPoint, 
 from campaigns.faults.robot import LIMITS, Motion, Oracle, Payload, oracle
 from campaigns.faults.sender import EARLY, REFUSED
 from campaigns.faults.situation import LATEST, Change, Settings, Situation, still_to_come, with_changes
-from campaigns.faults.softer import Softer
+from campaigns.faults.softer import Softer, parts, shares
 from campaigns.faults.takeovers import between, takeovers
 from campaigns.faults.waits import ALL, PYTHON, Waits
 
@@ -460,26 +460,42 @@ class Judge:
                     for base, desired in product(anew, (change.value, Hold(change.value.wanted.q))):
                         if self._fits(replace(base, desired=desired), stamp, q, v, tau):
                             yield replace(base, desired=desired)
+        before, share = self._just_before(stamp), self.softer.now(stamp)
         for base in bases:
-            s, model = replace(base.settings, share=self.softer.now(stamp)), oracle(base.robot, base.payload)
-            kp, kd = s.gains
-            feedback = kp * (q_d - q) - kd * v
-            # without its feedback, and with that of each hold
-            if s.law == "computed_torque" and s.evaluate_at == "measured" and "inertia" in s.terms:
-                mass = model.mass_matrix(q)
-                guesses = s.torque(model, q, v, Hold(q), stamp)[0] + (kd * v + feedback) @ mass
-            elif s.law == "feedforward" and s.evaluate_at == "measured":
-                guesses = s.torque(model, q, v, Hold(q), stamp)[0] + kd * v + feedback
-            else:
-                guesses = np.array([s.torque(model, q, v, Hold(row), stamp)[0] for row in q_d])
-            guesses = np.clip(guesses, -s.limits, s.limits)
-            off = np.abs(guesses - tau).max(axis=1)
-            if (reach := self._reach(stamp, s)) is not None:
-                off = np.minimum(off, np.abs(_on_the_way(guesses, reach) - tau).max(axis=1))
+            wanted, limits = self._of_holds(base, stamp, q, v, q_d), base.settings.limits
+            tried = [np.full(len(q_d), share)]
+            if self._falls:
+                tried += shares(tau, before, *parts(wanted), np.abs(tau) < limits)
+            reach, off = self._reach(stamp, base.settings), np.full(len(q_d), np.inf)
+            none, stiff, damp = parts(wanted) if self._falls else (wanted(share), 0.0, 0.0)
+            for s in (np.minimum(each, share)[:, None] for each in tried):
+                guesses = np.clip(none + s * s * stiff + s * damp, -limits, limits)
+                off = np.minimum(off, np.abs(guesses - tau).max(axis=1))
+                if reach is not None:
+                    off = np.minimum(off, np.abs(_on_the_way(guesses, reach) - tau).max(axis=1))
             for k in np.argsort(off)[:3]:
                 situation = replace(base, desired=Hold(q_d[k]))
                 if self._fits(situation, stamp, q, v, tau):
                     yield situation
+
+    @staticmethod
+    def _of_holds(base: Situation, stamp: int, q: Array, v: Array, q_d: Array) -> Callable[[float], Array]:
+        """Torques (N, 7) of holds at rows of q_d (N, 7), by the share of the gains, without limits."""
+        settings, model = base.settings, oracle(base.robot, base.payload)
+        if settings.evaluate_at != "measured":
+            return lambda share: np.array(
+                [replace(settings, share=share).torque(model, q, v, Hold(row), stamp)[0] for row in q_d]
+            )
+        none = replace(settings, share=0.0).torque(model, q, v, Hold(q), stamp)[0]
+        through = np.eye(7)
+        if settings.law == "computed_torque":
+            through = model.mass_matrix(q) if "inertia" in settings.terms else np.zeros((7, 7))
+
+        def torques(share: float) -> Array:
+            kp, kd = replace(settings, share=share).gains
+            return np.asarray(none + (kp * (q_d - q) - kd * v) @ through)
+
+        return torques
 
     def _now_is(self, new: Situation) -> None:
         """Forget the changes that have come, and those before them."""

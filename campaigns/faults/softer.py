@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 RECOVERY, NEARLY = 0.2, 0.999  # s, in which the share comes back; so much is all
 BACK = 1.5  # s after which it is
 GAP = 0.02  # s without an effort that is explained, in which it may have fallen
-STEPS = 8  # of Gauss and Newton
+STEPS = 8  # of Gauss and Newton, where many are tried; four times as many for one
 SLACK = 1e-6  # of a share
 SETTLED, NEAR = 1e-12, 0.05  # a step after which none is needed; of the largest joint's effort
 
@@ -75,51 +75,83 @@ class Softer:
         most, least = self.now(stamp), 0.0
         if not self.cut and passed <= GAP:
             least = 1.0 - (1.0 - self._share) * math.exp(-max(passed, 0.0) / RECOVERY) - SLACK
-        none, half, all_of_them = torque(0.0), torque(0.5), torque(1.0)
-        if (all_of_them == none).all():
+        none, stiff, damp = parts(torque)
+        if not (stiff.any() or damp.any()):
             return
-        stiff = 2.0 * (all_of_them + none - 2.0 * half)
-        damp = all_of_them - none - stiff
         seen = np.abs(tau) < limits
-        for share in (_alone(tau - none, stiff, damp, seen), _on_its_way(tau, before, none, stiff, damp, seen)):
-            if share is not None and share < most:  # that of `most` is known
-                yield max(share, least)
+        for found in shares(tau, before, none, stiff, damp, seen, 4 * STEPS):
+            if found < most and _explains(tau, before, none, found * found * stiff + found * damp, seen):
+                yield max(float(found), least)  # that of `most` is known
 
 
-def _alone(rest: Array, stiff: Array, damp: Array, seen: NDArray[np.bool_]) -> float | None:
-    """s, so that rest = s^2 stiff + s damp; None: there is none."""
-    rest, stiff, damp = rest[seen], stiff[seen], damp[seen]
-    s = 0.5
-    for _ in range(4 * STEPS):
-        slope = 2.0 * s * stiff + damp
-        if not slope.any():
-            return None
-        step = float(slope @ (rest - s * s * stiff - s * damp) / (slope @ slope))
-        s = min(max(s + step, 0.0), 2.0)
-        if abs(step) < SETTLED:
-            break
-    return s if _fits(s * s * stiff + s * damp, rest) else None
+def parts(torque: Callable[[float], Array]) -> tuple[Array, Array, Array]:
+    """(none, stiff, damp) (..., 7), by which the torque at a share s is none + s^2 stiff + s damp."""
+    none, half, all_of_them = torque(0.0), torque(0.5), torque(1.0)
+    stiff = 2.0 * (all_of_them + none - 2.0 * half)
+    return none, stiff, all_of_them - none - stiff
 
 
-def _on_its_way(
-    tau: Array, before: Array | None, none: Array, stiff: Array, damp: Array, seen: NDArray[np.bool_]
-) -> float | None:
-    """s, so that tau - before = k (none + s^2 stiff + s damp - before) with some k; None: there is none."""
-    if before is None:
-        return None
-    change, rest = (tau - before)[seen], (none - before)[seen]
-    stiff, damp = stiff[seen], damp[seen]
-    k, s = 0.5, 0.5
-    for _ in range(4 * STEPS):
-        wanted = rest + s * s * stiff + s * damp
-        slopes = np.stack([wanted, k * (2.0 * s * stiff + damp)], axis=1)
-        step = np.linalg.lstsq(slopes, change - k * wanted, rcond=None)[0]
-        k, s = min(max(k + step[0], 0.0), 1.0), min(max(s + step[1], 0.0), 2.0)
+def shares(
+    tau: Array,
+    before: Array | None,
+    none: Array,
+    stiff: Array,
+    damp: Array,
+    seen: NDArray[np.bool_],
+    steps: int = STEPS,
+) -> list[Array]:
+    """Shares (...) by which an effort is nearest to what is wanted, and by which its change since `before` is so
+    nearest to a part of the change that is wanted; none, stiff, damp: (..., 7), of `parts`."""
+    none, stiff, damp = none[..., seen], stiff[..., seen], damp[..., seen]
+    found = [_alone(tau[seen] - none, stiff, damp, steps)]
+    if before is not None:
+        found.append(_on_its_way((tau - before)[seen], none - before[seen], stiff, damp, steps))
+    return found
+
+
+def _alone(rest: Array, stiff: Array, damp: Array, steps: int) -> Array:
+    """s (...), so that rest = s^2 stiff + s damp."""
+    s = np.full(rest.shape[:-1], 0.5)
+    for _ in range(steps):
+        x = s[..., None]
+        slope = 2.0 * x * stiff + damp
+        size = (slope * slope).sum(-1)
+        off = (slope * (rest - x * x * stiff - x * damp)).sum(-1)
+        step = np.divide(off, size, out=np.zeros_like(s), where=size > 0.0)
+        s = np.clip(s + step, 0.0, 2.0)
         if float(np.abs(step).max()) < SETTLED:
             break
-    return float(s) if _fits(k * (rest + s * s * stiff + s * damp), change) else None
+    return s
 
 
-def _fits(found: Array, wanted: Array) -> bool:
-    """Nearly: what explains an effort is judged by the judge."""
+def _on_its_way(change: Array, rest: Array, stiff: Array, damp: Array, steps: int) -> Array:
+    """s (...), so that change = k (rest + s^2 stiff + s damp) with some k."""
+    k, s = np.full(rest.shape[:-1], 0.5), np.full(rest.shape[:-1], 0.5)
+    for _ in range(steps):
+        x = s[..., None]
+        wanted = rest + x * x * stiff + x * damp
+        slope, off = k[..., None] * (2.0 * x * stiff + damp), change - k[..., None] * wanted
+        a, b, c = (wanted * wanted).sum(-1), (wanted * slope).sum(-1), (slope * slope).sum(-1)
+        along, aside, size = (wanted * off).sum(-1), (slope * off).sum(-1), a * c - b * b
+        tells = size > 0.0
+        by_k = np.divide(c * along - b * aside, size, out=np.zeros_like(k), where=tells)
+        by_s = np.divide(a * aside - b * along, size, out=np.zeros_like(k), where=tells)
+        k, s = np.clip(k + by_k, 0.0, 1.0), np.clip(s + by_s, 0.0, 2.0)
+        if max(float(np.abs(by_k).max()), float(np.abs(by_s).max())) < SETTLED:
+            break
+    return s
+
+
+def _explains(tau: Array, before: Array | None, none: Array, feedback: Array, seen: NDArray[np.bool_]) -> bool:
+    """Nearly, alone or on its way: what explains an effort is judged by the judge."""
+    if _near(feedback[seen], (tau - none)[seen]):
+        return True
+    if before is None:
+        return False
+    wanted, change = (none + feedback - before)[seen], (tau - before)[seen]
+    size = float(wanted @ wanted)
+    return size > 0.0 and _near(min(max(float(wanted @ change) / size, 0.0), 1.0) * wanted, change)
+
+
+def _near(found: Array, wanted: Array) -> bool:
     return bool(np.abs(found - wanted).max(initial=0.0) <= NEAR * np.abs(wanted).max(initial=0.0))

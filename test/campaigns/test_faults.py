@@ -133,7 +133,7 @@ def test_a_long_campaign_goes_on_where_it_stopped(tmp_path, monkeypatch):
 
     ran, report = [], tmp_path / "report.json"
 
-    def run(options, seconds, seed):
+    def run(options, seconds, seed, records):
         ran.append((seconds, seed))
         if len(ran) == 3:
             raise KeyboardInterrupt
@@ -156,7 +156,7 @@ def test_the_next_piece_begins_while_the_judge_of_the_last_still_reads(tmp_path,
 
     begun = threading.Event()
 
-    def run(options, seconds, seed):
+    def run(options, seconds, seed, records):
         if seed == 9001:
             begun.set()
         assert begun.wait(60.0)
