@@ -98,7 +98,7 @@ setup(
     package_data={
         NAME: [
             "py.typed",
-            "common/page.css",
+            "common/pages/page.css",
             "replay/report/page.html",
             "replay/report/*.js",
             "scene/*.js",

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "1.0.0"
 
 import rbd_dynamics.common.imported  # noqa: F401 - first, for it takes the time
-from rbd_dynamics.common.early_signals import heed_early_signals
+from rbd_dynamics.common.process.early_signals import heed_early_signals
 
 heed_early_signals()  # before all that takes time
 
 from rbd_dynamics.common import machine_code
-from rbd_dynamics.common.on_demand import on_demand
+from rbd_dynamics.common.process.on_demand import on_demand
 
 
 def _kernel_of(*formula: Any) -> Any:

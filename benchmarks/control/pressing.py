@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rigs.pressing import CASES, FORCE, PERIOD, RADIUS, Press, press
 
-from rbd_dynamics.common.picture_style import COLORS, STYLE, new_figure
+from rbd_dynamics.common.pages.picture_style import COLORS, STYLE, new_figure
 
 DASHED = (0, (4, 3))
 

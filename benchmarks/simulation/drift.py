@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rbd_dynamics as rbd
-from rbd_dynamics.common.picture_style import COLORS, GREY, STYLE, new_figure
+from rbd_dynamics.common.pages.picture_style import COLORS, GREY, STYLE, new_figure
 from rbd_dynamics.constraints import ConstraintSet, FrameConstraint, Sphere, SurfaceConstraint
 from rbd_dynamics.model.joints import Floating, Prismatic, Revolute
 from rbd_dynamics.simulation.simulation import Simulation, SimulationDiverged, SimulationOptions

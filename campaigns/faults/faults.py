@@ -18,10 +18,10 @@ import numpy as np
 
 from campaigns.faults import hostile
 from campaigns.faults.beginnings import Beginnings
-from campaigns.faults.desired import Points, SetPoint, Wanted
+from campaigns.faults.judging.desired import Points, SetPoint, Wanted
+from campaigns.faults.judging.situation import Settings
 from campaigns.faults.robot import FRAME, JOINTS, MIDDLE, Motion, description
 from campaigns.faults.sender import OTHER
-from campaigns.faults.situation import Settings
 
 NEAR = 0.03  # rad from the middle of the robot's motion, of what is wanted
 ANSWER = 10.0  # s for a service

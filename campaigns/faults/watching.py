@@ -21,18 +21,19 @@ from typing import Any
 
 import numpy as np
 
-from campaigns.faults.cartesian_judge import CartesianJudge
-from campaigns.faults.hybrid_judge import HybridJudge
-from campaigns.faults.judge import KEPT, Judge
+from campaigns.faults.judging.cartesian_judge import CartesianJudge
+from campaigns.faults.judging.hybrid_judge import HybridJudge
+from campaigns.faults.judging.judge import KEPT, Judge
+from campaigns.faults.judging.waits import Sample, Waits
 from campaigns.faults.recording import Look, Recording, recorded
 from campaigns.faults.robot import Motion
 from campaigns.faults.sender import RING
-from campaigns.faults.waits import Sample, Waits
 
 JUDGES = {"hybrid_controller": HybridJudge, "cartesian_controller": CartesianJudge}
 PERIOD = 0.004  # s between two looks
 DELAY = 0.5  # s until an effort is judged: what was told of it by other ways is there then
 GUARDS_DELAY = 1.0  # s, of the guard's: the node's own has arrived then, on a busy machine too
+DOUBT = 5.0  # s, of one that is neither the node's nor safe: what says that it is the node's may come so late
 SETTLED = 5.0  # s after which a state counts as not answered
 MATCHING = 2.0  # s between a command and the effort that says the same: the node's thread may wait in between
 WHOSE = ("pid", "guard's pid")  # events: a process whose threads' waits count from now on
@@ -113,6 +114,7 @@ class Watch:
         self._ring = np.zeros(RING + 2, np.int64)
         self.judge = JUDGES.get(kind, Judge)(motion, self._ring, tell)
         self._guards: deque[tuple[int, np.ndarray]] = deque()  # commands of its guard
+        self._doubtful: deque[tuple[int, np.ndarray, bool]] = deque()  # of these
         self._sent: dict[bytes, int] = {}  # the node's, and when
         self._waiting: deque[tuple[int, int, np.ndarray]] = deque()  # published, stamp, efforts
         self._alone: deque[tuple[int, np.ndarray]] = deque()  # commands
@@ -131,6 +133,8 @@ class Watch:
         self._waiting += [(at, stamp, np.frombuffer(tau)) for at, stamp, tau in arrived.efforts]
         self._alone += [(at, np.frombuffer(command)) for at, command in arrived.commands]
         self._sent |= {command: at for at, command in arrived.commands}
+        for at, _, tau in arrived.efforts:  # that say the same as a command which the guard saw and that is lost here
+            self._sent.setdefault(tau, at)
         self._guards += [(at, np.frombuffer(command)) for at, command in arrived.guarded]
         for stamp in arrived.tasks:
             self.judge.task_state(stamp)  # type: ignore[attr-defined]
@@ -158,13 +162,22 @@ class Watch:
         while self._guards and self._guards[0][0] < before - GUARDS_DELAY * 1e9:
             at, command = self._guards.popleft()
             unseen = not any(at - 2 * 10**8 < when <= at for when in list(self._sent.values())[-300:])
-            self.judge.guarded(command, at, self._sent.get(command.tobytes()), unseen)
+            if command.tobytes() in self._sent or unseen or self.judge.is_safe(command, at):
+                self.judge.guarded(command, at, self._sent.get(command.tobytes()), unseen)
+            else:
+                self._doubtful.append((at, command, unseen))
+        self._judge_doubtful(before - round(DOUBT * 1e9))
         if len(self._sent) > 4000:
-            oldest = (self._guards[0][0] if self._guards else before) - KNOWN * 10**9
+            oldest = before - round((KNOWN + DOUBT) * 1e9)
             self._sent = {command: at for command, at in self._sent.items() if at > oldest}
         while self._alone and self._alone[0][0] < before - MATCHING * 1e9:
             at, command = self._alone.popleft()
             self.judge.command(command, at, alone=True)
+
+    def _judge_doubtful(self, before: int) -> None:
+        while self._doubtful and self._doubtful[0][0] < before:
+            at, command, unseen = self._doubtful.popleft()
+            self.judge.guarded(command, at, self._sent.get(command.tobytes()), unseen)
 
     def _command_of(self, tau: np.ndarray, published: int) -> int:
         """When the command was written that says the same as this effort (which goes out after it); those before it
@@ -204,6 +217,8 @@ class Watch:
             del self.excused[next(iter(self.excused))]
 
     def report(self) -> dict[str, Any]:
+        """All counts, at the end."""
+        self._judge_doubtful(2**63)
         return {
             **asdict(self.judge.counts),
             "unanswered": self.unanswered,

@@ -10,7 +10,7 @@ from matplotlib import rc_context
 
 from campaigns.pressing.plant import PERIOD
 from campaigns.pressing.runs import Record
-from rbd_dynamics.common.picture_style import COLORS, GREY, STYLE, new_figure
+from rbd_dynamics.common.pages.picture_style import COLORS, GREY, STYLE, new_figure
 
 BEFORE, AFTER = 0.15, 0.25  # s
 

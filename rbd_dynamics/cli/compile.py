@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rbd_dynamics.cli.sources import load_and_warn
 from rbd_dynamics.cli.usage_error import UsageError
-from rbd_dynamics.common.early_signals import leave_command
+from rbd_dynamics.common.process.early_signals import leave_command
 
 if TYPE_CHECKING:
     from rbd_dynamics.robot import Robot

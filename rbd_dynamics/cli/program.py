@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from rbd_dynamics.cli.arguments import make_parser
 from rbd_dynamics.cli.sources import joined_kernels, xacro_arguments
 from rbd_dynamics.cli.usage_error import UsageError
-from rbd_dynamics.common.early_signals import leave_command
 from rbd_dynamics.common.extras import remedy
+from rbd_dynamics.common.process.early_signals import leave_command
 
 #: exit codes, besides 0: fine, and 1: the answer is bad news
 CANNOT, FAULT, INTERRUPTED = 2, 70, 130

@@ -95,7 +95,7 @@ def run_record(options: argparse.Namespace) -> int:
         from rbd_dynamics.nodes.tools.listening import visitor
         from rbd_dynamics.nodes.tools.recorder import Recorder
     from rbd_dynamics.common.console import working
-    from rbd_dynamics.common.one_interrupt import one_interrupt
+    from rbd_dynamics.common.process.one_interrupt import one_interrupt
 
     def say(topic: str) -> None:
         print(f"recording {topic}", file=sys.stderr)

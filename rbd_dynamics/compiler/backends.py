@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from rbd_dynamics.common.extras import remedy
-from rbd_dynamics.common.process_lock import ProcessLock
+from rbd_dynamics.common.process.process_lock import ProcessLock
 from rbd_dynamics.compiler import cache, notice
 from rbd_dynamics.compiler.cached_only import about_to_compile
 from rbd_dynamics.compiler.notes import LARGE, note_of

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rbd_dynamics.common.on_demand import on_demand
+from rbd_dynamics.common.process.on_demand import on_demand
 
 if TYPE_CHECKING:
     from rbd_dynamics.control.cartesian.controller import CartesianController, Compliance

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from rbd_dynamics.common.example_robots import robots, shares
-from rbd_dynamics.common.picture_style import COLORS, NORMAL, STYLE, new_figure
+from rbd_dynamics.common.pages.picture_style import COLORS, NORMAL, STYLE, new_figure
 from rbd_dynamics.demo import panda
 from rbd_dynamics.demo.motion import ARM
 from rbd_dynamics.demo.tracking import Run

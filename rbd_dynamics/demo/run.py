@@ -21,7 +21,7 @@ from rich.table import Table
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.common.example_robots import PACKAGE, robots
 from rbd_dynamics.common.extras import remedy
-from rbd_dynamics.common.one_interrupt import one_interrupt
+from rbd_dynamics.common.process.one_interrupt import one_interrupt
 from rbd_dynamics.demo import panda
 from rbd_dynamics.demo.motion import ARM, SHORT_VIA_POINTS, VIA_POINTS, Motion, fastest, shares_of_limits
 from rbd_dynamics.demo.processes import NodeDied, Processes, isolated_environment, missing_for_demo

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rbd_dynamics.common.process_lock import ProcessLock
+from rbd_dynamics.common.process.process_lock import ProcessLock
 from rbd_dynamics.compiler import backends
 from rbd_dynamics.compiler.backends import Backend, FunctionKernel, Kernel
 from rbd_dynamics.compiler.precision import DOUBLE, SINGLE, Precision

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from rbd_dynamics.common.process_lock import ProcessLock
+from rbd_dynamics.common.process.process_lock import ProcessLock
 from rbd_dynamics.compiler import cache
 from rbd_dynamics.compiler.backends import FunctionKernel
 from rbd_dynamics.compiler.llvm.machine import MachineImage, compile_text, loops_problem, target_name

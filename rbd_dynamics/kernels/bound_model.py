@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from rbd_dynamics.common.deprecated import successor
 from rbd_dynamics.common.excerpt import excerpt
-from rbd_dynamics.common.process_lock import ProcessLock
+from rbd_dynamics.common.process.process_lock import ProcessLock
 from rbd_dynamics.common.real_numbers import real_array, transposed_hint
 from rbd_dynamics.compiler import backends, notice
 from rbd_dynamics.compiler.backends import Backend, Kernel

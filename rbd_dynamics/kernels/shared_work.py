@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 
-from rbd_dynamics.common.processors import usable
+from rbd_dynamics.common.process.processors import usable
 from rbd_dynamics.compiler.backends import Kernel
 
 WORTH = 5e-4  # s of work that is worth waking a thread, which takes a tenth of that

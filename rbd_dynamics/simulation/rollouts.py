@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.common.excerpt import excerpt
-from rbd_dynamics.common.processors import usable
+from rbd_dynamics.common.process.processors import usable
 from rbd_dynamics.common.real_numbers import real_array
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet

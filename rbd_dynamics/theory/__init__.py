@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rbd_dynamics.common.on_demand import on_demand
+from rbd_dynamics.common.process.on_demand import on_demand
 
 if TYPE_CHECKING:
     from rbd_dynamics.theory import closed_forms, montana, screws

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rbd_dynamics.common.on_demand import on_demand
+from rbd_dynamics.common.process.on_demand import on_demand
 
 if TYPE_CHECKING:
     from rbd_dynamics.trajectories.checking import Margin, Report, check

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rbd_dynamics.common.on_demand import on_demand
+from rbd_dynamics.common.process.on_demand import on_demand
 
 if TYPE_CHECKING:
     from rbd_dynamics.viewer.page import RobotPage, show

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.common.example_robots import shares
-from rbd_dynamics.common.page import folded, json_text, template
+from rbd_dynamics.common.pages.page import folded, json_text, template
 from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.formats import load
 from rbd_dynamics.formats.load import urdf_text

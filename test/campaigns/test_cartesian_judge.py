@@ -18,7 +18,7 @@ BEGIN = 10**18
 
 def _cartesian(count=3000):
     """A judge of cartesian_controller, the stamps that were sent, and the torque of a tool that is held."""
-    from campaigns.faults.cartesian_judge import CartesianJudge, Held, ToolSettings
+    from campaigns.faults.judging.cartesian_judge import CartesianJudge, Held, ToolSettings
     from campaigns.faults.robot import Motion, oracle
     from campaigns.faults.sender import RING
 
@@ -42,8 +42,8 @@ def _cartesian(count=3000):
 
 
 def test_cartesian_judge_brakes_as_far_ahead_as_the_node():
-    from campaigns.faults.braking import REACTION
     from campaigns.faults.campaign import parameters
+    from campaigns.faults.judging.braking import REACTION
     from rbd_dynamics.nodes.interface.cartesian_controller import CartesianControllerParameters
 
     known = {field.name for field in fields(CartesianControllerParameters)}
@@ -56,8 +56,8 @@ def test_cartesian_judge_brakes_as_far_ahead_as_the_node():
 )
 def test_cartesian_judge_has_the_law_of_the_library(speeds, energy):
     """With a wrench that is cut off, with joints that are braked for each of the reasons, and after gaps."""
-    from campaigns.faults.braking import LONGEST, REACTION, History
-    from campaigns.faults.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, Held, ToolSettings
+    from campaigns.faults.judging.braking import LONGEST, REACTION, History
+    from campaigns.faults.judging.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, Held, ToolSettings
     from campaigns.faults.robot import FINGERS, TOOL, description, oracle
     from rbd_dynamics import Robot, load_urdf
     from rbd_dynamics.control.cartesian.controller import CartesianController
@@ -120,7 +120,7 @@ def test_cartesian_judge_finds_where_a_tool_is_held_and_notices_what_is_not():
 
 def test_cartesian_judge_finds_a_hold_whose_first_effort_was_cut_off():
     """By the limits of two joints, so that it does not tell where it pulls."""
-    from campaigns.faults.cartesian_judge import ToolSettings, Wish
+    from campaigns.faults.judging.cartesian_judge import ToolSettings, Wish
     from campaigns.faults.robot import oracle
 
     judge, seen, stamps, held, _ = _cartesian()
@@ -163,7 +163,7 @@ def test_cartesian_judge_knows_that_dampers_follow_springs_a_state_later():
 
 def test_cartesian_judge_bounds_the_way_of_a_controller_that_leaves_out_gravity():
     """And finds a hold that began on the way, whatever it looked for a moment before."""
-    from campaigns.faults.cartesian_judge import Wish
+    from campaigns.faults.judging.cartesian_judge import Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     bare, robot = {"terms": ("inertia", "coriolis")}, "masses 100"
@@ -180,8 +180,8 @@ def test_cartesian_judge_bounds_the_way_of_a_controller_that_leaves_out_gravity(
 
 def test_cartesian_judge_bounds_all_that_the_law_gives_on_the_way():
     """Braked or not; and, without braking, no more than twice as much of the joints that bear the arm."""
-    from campaigns.faults.braking import REACTION, History
-    from campaigns.faults.cartesian_judge import (
+    from campaigns.faults.judging.braking import REACTION, History
+    from campaigns.faults.judging.cartesian_judge import (
         LARGEST_ACCELERATIONS,
         LARGEST_FORCE,
         LARGEST_MOMENT,
@@ -232,7 +232,7 @@ def test_cartesian_judge_bounds_all_that_the_law_gives_on_the_way():
 
 
 def test_cartesian_judge_follows_wishes_and_bounds_what_is_on_its_way():
-    from campaigns.faults.cartesian_judge import ARRIVES, Wish
+    from campaigns.faults.judging.cartesian_judge import ARRIVES, Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     first, elsewhere = held(stamps[90]), held(stamps[50])
@@ -260,7 +260,7 @@ def test_cartesian_judge_follows_wishes_and_bounds_what_is_on_its_way():
 @pytest.mark.parametrize("silent", [True, False])
 def test_a_node_that_gets_no_processor_carries_wishes_out_later(silent):
     """Its silences do not count; one that answers all the time has carried them out, or never will."""
-    from campaigns.faults.cartesian_judge import ARRIVES, Wish
+    from campaigns.faults.judging.cartesian_judge import ARRIVES, Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     first, elsewhere = held(stamps[90]), held(stamps[50])
@@ -279,7 +279,7 @@ def test_a_node_that_gets_no_processor_carries_wishes_out_later(silent):
 
 def test_a_way_lasts_as_long_when_its_wish_has_waited():
     """For a description that was built, say; but a wish leads to one way only."""
-    from campaigns.faults.cartesian_judge import ARRIVES, Wish
+    from campaigns.faults.judging.cartesian_judge import ARRIVES, Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     first, elsewhere = held(stamps[90]), held(stamps[50])
@@ -304,7 +304,7 @@ def test_a_way_lasts_as_long_when_its_wish_has_waited():
 
 
 def test_a_way_that_waits_lasts_as_long_whatever_is_wished_meanwhile():
-    from campaigns.faults.cartesian_judge import ARRIVES, Wish
+    from campaigns.faults.judging.cartesian_judge import ARRIVES, Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     first, elsewhere = held(stamps[90]), held(stamps[50])
@@ -368,10 +368,10 @@ def test_judge_forgets_what_a_node_that_starts_anew_does_not_know():
 
 def test_cartesian_judge_waits_for_the_rest_of_a_posture_while_joints_are_braked():
     """The arm that follows a wish comes to rest in a posture that only its efforts tell, and by and by."""
-    from campaigns.faults.braking import History
-    from campaigns.faults.cartesian_judge import ARRIVES, ToolSettings, Wish, _posture_of
+    from campaigns.faults.judging.braking import History
+    from campaigns.faults.judging.cartesian_judge import ARRIVES, ToolSettings, Wish, _posture_of
+    from campaigns.faults.judging.situation import Situation
     from campaigns.faults.robot import oracle
-    from campaigns.faults.situation import Situation
 
     judge, seen, stamps, held, _ = _cartesian(7000)
     model, history = oracle("panda", None), History()

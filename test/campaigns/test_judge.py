@@ -23,7 +23,7 @@ BEGIN = 10**18
 
 
 def _judge(seen):
-    from campaigns.faults.judge import Judge
+    from campaigns.faults.judging.judge import Judge
     from campaigns.faults.robot import Motion
 
     ring = np.zeros(102, np.int64)
@@ -64,7 +64,7 @@ def test_judge_notices(off, late, counted):
 @pytest.mark.parametrize("seed", range(4))
 def test_judge_finds_a_trajectory_that_took_over_where_another_ended(after_the_end, seed):
     """That one ends while it moves, and is a hold from then on."""
-    from campaigns.faults.desired import Points, Quintics
+    from campaigns.faults.judging.desired import Points, Quintics
     from campaigns.faults.robot import oracle
 
     rng = np.random.default_rng(seed)
@@ -210,8 +210,36 @@ def test_what_a_judge_was_told_can_be_judged_again(tmp_path):
         assert "Traceback" not in errors
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_command_that_is_lost_here_is_the_node_s_where_its_effort_says_the_same(late):
+    """However late that effort comes; what nothing says is wrong, also at the end."""
+    from campaigns.faults.robot import Motion
+    from campaigns.faults.watching import Arrived, Watch
+
+    seen, second, state = [], 10**9, BEGIN + 10**9
+    watch = Watch("feedforward", Motion(BEGIN, 0.02), seen.append)
+    known, lost, unknown = (
+        _right(watch.judge, state, BEGIN) + np.array([x, 0.0, 30.0, 0.0, 0.0, 0.0, 0.0]) for x in range(3)
+    )
+    watch.judge.effort = lambda *_: None  # what is right of them is asked elsewhere
+    at = state + 10**6
+    for k in range(400):
+        efforts, commands, guarded = [], [], []
+        if k == 0:
+            commands = [(at, known.tobytes())]
+            guarded = [(at + 10**6, known.tobytes()), (at + 10**7, lost.tobytes()), (at + 2 * 10**7, unknown.tobytes())]
+        if k == (300 if late else 1):
+            efforts = [(at + 9 * 10**6, state, lost.tobytes())]
+        now = at + k * second // 100
+        watch.look(Arrived(1e-9 * now, efforts, commands, guarded, [], [], 0, None, None), now)
+    assert not seen
+    counts = watch.report()
+    assert (counts["guarded"], counts["wrong"], counts["stale"]) == (2, 1, 0)
+    assert [each["effort"] for each in seen] == [unknown.tolist()]
+
+
 def test_judge_reads_what_the_kernel_says_of_a_thread():
-    from campaigns.faults.waits import Waits
+    from campaigns.faults.judging.waits import Waits
 
     waits = Waits()
     waits.follow(os.getpid())
@@ -228,9 +256,9 @@ def test_judge_reads_what_the_kernel_says_of_a_thread():
 @pytest.mark.parametrize("at", ["measured", "desired"])
 @pytest.mark.parametrize("terms", [("inertia", "coriolis", "gravity"), ("inertia", "coriolis"), ("gravity",), ()])
 def test_judge_finds_where_a_hold_began(law, at, terms):
-    from campaigns.faults.desired import Hold
+    from campaigns.faults.judging.desired import Hold
+    from campaigns.faults.judging.situation import Settings
     from campaigns.faults.robot import oracle
-    from campaigns.faults.situation import Settings
 
     seen = []
     judge = _judge(seen)
@@ -324,6 +352,33 @@ def test_judge_knows_that_gains_are_softer_while_efforts_cannot_follow():
     assert (judge.counts.exact, judge.counts.wrong) == (5, 2)
 
 
+@pytest.mark.parametrize("law", ["feedforward", "computed_torque"])
+@pytest.mark.parametrize("at", ["measured", "desired"])
+def test_judge_finds_where_a_hold_began_while_gains_are_softer(law, at):
+    """They became so with states in between whose answers nobody saw."""
+    from campaigns.faults.judging.desired import Hold
+    from campaigns.faults.judging.situation import Settings
+    from campaigns.faults.robot import oracle
+
+    seen = []
+    judge = _judge(seen)
+    settings = {"law": law, "evaluate_at": at, "kp": (300.0,), "kd": (20.0,)}
+    stamps = BEGIN + 10**9 + np.arange(100) * 2 * 10**6
+    ring = np.frombuffer(judge._ring, np.int64)
+    ring[:100], ring[100] = stamps, 100
+    judge.event(1e-9 * BEGIN, "settings", settings)
+
+    def held(stamp, began, share):
+        q, v = judge.motion.state(stamp)
+        wanted = Settings(**settings, share=share)
+        return wanted.torque(oracle("panda", None), q, v, Hold(judge.motion.state(began)[0]), stamp)[0]
+
+    judge.effort(stamps[40], held(stamps[40], stamps[30], 1.0), stamps[40] + 10**6)
+    for k, share in ((80, 0.6), (81, 0.6 + 0.4 * 0.01)):
+        judge.effort(stamps[k], held(stamps[k], stamps[70], share), stamps[k] + 10**6)
+    assert (judge.counts.exact, seen) == (3, [])
+
+
 def test_judge_takes_a_state_of_the_future_once_its_time_is_near():
     seen = []
     judge = _judge(seen)
@@ -340,7 +395,7 @@ def test_judge_takes_a_state_of_the_future_once_its_time_is_near():
 
 def test_judge_knows_that_a_robot_comes_when_it_is_built_and_is_held_then():
     """Of hybrid_controller, also long after it was sent; of no other robot, and not where none was sent."""
-    from campaigns.faults.hybrid_judge import HybridJudge
+    from campaigns.faults.judging.hybrid_judge import HybridJudge
     from campaigns.faults.robot import LIMITS, Motion, oracle
     from campaigns.faults.sender import RING
 
@@ -374,7 +429,7 @@ def test_judge_knows_that_a_robot_comes_when_it_is_built_and_is_held_then():
 
 def test_judge_knows_that_the_integral_of_a_task_grows_while_the_robot_does_not_follow():
     """Seen: 1,481 efforts of a campaign called wrong, 18 s after it was engaged."""
-    from campaigns.faults.hybrid_judge import HybridJudge
+    from campaigns.faults.judging.hybrid_judge import HybridJudge
     from campaigns.faults.robot import Motion, oracle
     from campaigns.faults.sender import RING
 
@@ -418,7 +473,7 @@ def test_judge_knows_that_the_guard_holds_the_robot_where_it_is():
 
 def test_judge_knows_that_a_guard_that_waited_answers_what_is_not_stale():
     """It moves so much that what is safe at one state is not at the others."""
-    from campaigns.faults.judge import Judge
+    from campaigns.faults.judging.judge import Judge
     from campaigns.faults.robot import Motion, oracle
 
     seen = []

@@ -22,8 +22,8 @@ ENDS, STIFF = 360, 380  # states after which it is over, and gains come
 @pytest.mark.parametrize("has_start", [False, True])
 def test_a_trajectory_begins_where_a_joint_without_stiffness_was_when_it_was_asked_for(kd, evaluate_at, has_start):
     """And not where that is once it takes over, a while later; held without stiffness it is wanted where it is."""
-    from campaigns.faults.desired import Points
-    from campaigns.faults.judge import Judge
+    from campaigns.faults.judging.desired import Points
+    from campaigns.faults.judging.judge import Judge
     from campaigns.faults.robot import FINGERS, JOINTS, Motion, description
     from campaigns.faults.sender import RING
     from rbd_dynamics import Robot, load_urdf
@@ -73,7 +73,7 @@ def test_a_trajectory_begins_where_a_joint_without_stiffness_was_when_it_was_ask
 
 def test_a_hold_that_begins_anew_does_not_tell_its_stiffness_and_the_one_in_use_counts():
     """Where the robot is held where it is, the first effort is that of no stiffness, too, as it was before."""
-    from campaigns.faults.judge import Judge
+    from campaigns.faults.judging.judge import Judge
     from campaigns.faults.robot import Motion, oracle
     from campaigns.faults.sender import RING
 

@@ -19,8 +19,8 @@ def test_limits_of_velocity_stay_in_force_after_answers_that_nobody_saw():
     """Seen: 291 efforts called wrong. A node that was too late with some answers had learnt from their states, by which
     the next effort was within the room that these limits leave; the judge took the limits of before for those in force.
     """
-    from campaigns.faults.braking import LONGEST, REACTION
-    from campaigns.faults.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, CartesianJudge
+    from campaigns.faults.judging.braking import LONGEST, REACTION
+    from campaigns.faults.judging.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, CartesianJudge
     from campaigns.faults.robot import FINGERS, TOOL, Motion, description, oracle
     from campaigns.faults.sender import RING
     from rbd_dynamics import Robot, load_urdf
@@ -67,8 +67,8 @@ def test_limits_of_velocity_stay_in_force_after_answers_that_nobody_saw():
 @pytest.mark.parametrize("sent", [True, False])
 def test_a_trajectory_may_begin_at_a_set_point_that_no_effort_has_told(sent):
     """Seen: without gains and gravity a robot that stands gets no effort, wherever it is wanted."""
-    from campaigns.faults.desired import Points, Quintics, SetPoint, Wanted
-    from campaigns.faults.judge import Judge
+    from campaigns.faults.judging.desired import Points, Quintics, SetPoint, Wanted
+    from campaigns.faults.judging.judge import Judge
     from campaigns.faults.robot import Motion, oracle
     from campaigns.faults.sender import RING
 
@@ -99,8 +99,8 @@ def test_a_trajectory_may_begin_at_a_set_point_that_no_effort_has_told(sent):
 
 def test_a_node_that_has_begun_anew_may_hold_a_set_point_before_an_effort_of_it_is_seen():
     """Seen: it took the set-point, stood still for two seconds on a busy machine, and answered then."""
-    from campaigns.faults.desired import Hold, SetPoint, Wanted
-    from campaigns.faults.judge import Judge
+    from campaigns.faults.judging.desired import Hold, SetPoint, Wanted
+    from campaigns.faults.judging.judge import Judge
     from campaigns.faults.robot import Motion, oracle
     from campaigns.faults.sender import RING
 
@@ -127,8 +127,8 @@ def test_a_node_that_has_begun_anew_may_hold_a_set_point_before_an_effort_of_it_
 def test_a_hold_of_hybrid_controller_changes_all_efforts_in_proportion(together):
     """Seen: efforts called wrong in a flood of states, some us apart, as efforts may change by .04 N m from one to the
     next; a change of each joint for itself is none of this node."""
-    from campaigns.faults.hybrid_judge import HybridJudge
-    from campaigns.faults.judge import FULL_TIME
+    from campaigns.faults.judging.hybrid_judge import HybridJudge
+    from campaigns.faults.judging.judge import FULL_TIME
     from campaigns.faults.robot import LIMITS, Motion, oracle
 
     ring = np.zeros(102, np.int64)

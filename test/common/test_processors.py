@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from rbd_dynamics.common.processors import usable
+from rbd_dynamics.common.process.processors import usable
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")
@@ -17,6 +17,6 @@ def test_a_process_that_is_bound_to_a_processor_has_one():
     assert usable() == len(os.sched_getaffinity(0))
     one = min(os.sched_getaffinity(0))
     code = f"import os; os.sched_setaffinity(0, [{one}])\n"
-    code += "from rbd_dynamics.common.processors import usable; print(usable())"
+    code += "from rbd_dynamics.common.process.processors import usable; print(usable())"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "1"

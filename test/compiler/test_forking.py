@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rbd_dynamics as rbd
-from rbd_dynamics.common.process_lock import QuietLock
+from rbd_dynamics.common.process.process_lock import QuietLock
 from rbd_dynamics.compiler import backends, native
 from rbd_dynamics.compiler.llvm import machine as llvm_machine
 from rbd_dynamics.kernels import bound_model

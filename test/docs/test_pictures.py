@@ -25,7 +25,7 @@ from benchmarks.control import pressing
 from benchmarks.simulation import drift
 from rbd_dynamics import Robot, load_urdf
 from rbd_dynamics.common.example_robots import robots
-from rbd_dynamics.common.picture_style import COLORS, GREY, WIDTH
+from rbd_dynamics.common.pages.picture_style import COLORS, GREY, WIDTH
 from rbd_dynamics.demo import panda
 from rbd_dynamics.demo.motion import ARM
 from rbd_dynamics.demo.tracking import Run

@@ -12,7 +12,7 @@ from helpers.recorded.bags import Content, needs_rosbags, write_ros2
 from helpers.recorded.recordings import URDF, bag, messages
 
 from rbd_dynamics.cli import main
-from rbd_dynamics.common.page import number
+from rbd_dynamics.common.pages.page import number
 from rbd_dynamics.replay.questions.estimates import estimate_cell
 
 pytestmark = needs_rosbags

@@ -20,7 +20,7 @@ from helpers.recorded.recordings import NAMES, RATE, SETTINGS, URDF, bag, messag
 from helpers.recorded.summaries import summary_of
 
 from rbd_dynamics import Robot, load_urdf, load_yaml
-from rbd_dynamics.common.page import beginning, folded, number
+from rbd_dynamics.common.pages.page import beginning, folded, number
 from rbd_dynamics.replay import Questions, Recording, analyse, compare
 from rbd_dynamics.replay.fleet import Job, run_job
 from rbd_dynamics.replay.questions.external_torque import ExternalTorqueQuestion

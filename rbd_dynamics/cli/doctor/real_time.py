@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rbd_dynamics.cli.doctor.findings import Looked
-from rbd_dynamics.common.processors import usable
+from rbd_dynamics.common.process.processors import usable
 
 SYSTEM = Path("/")
 LIMITS_FILE = "/etc/security/limits.d/realtime.conf"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from rbd_dynamics.common.process_lock import QuietLock
+from rbd_dynamics.common.process.process_lock import QuietLock
 from rbd_dynamics.compiler.kernel_entry import emit_kernel_entry
 from rbd_dynamics.compiler.llvm.code import Machine
 from rbd_dynamics.compiler.llvm.ir import emit_llvm

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.constraints.constraint_set import ConstraintSet
-from rbd_dynamics.control.hybrid.approach import Approach
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.law import HybridOutput
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside
+from rbd_dynamics.control.hybrid.touch.approach import Approach
 
 Array = NDArray[np.float64]
 LARGEST_ANGLE = math.pi  # rad, of a tool beside the task frame

@@ -15,20 +15,20 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.hybrid.approach import Approach, fastest_approach
 from rbd_dynamics.control.hybrid.checks import HybridChecks, one_sided
-from rbd_dynamics.control.hybrid.contact_sense import ContactSense
-from rbd_dynamics.control.hybrid.contact_watch import ContactWatch, GivingWay
 from rbd_dynamics.control.hybrid.continuous_angles import ContinuousAngles
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.governor import TaskGovernor
 from rbd_dynamics.control.hybrid.hold import FreeMotion, inertia_of
 from rbd_dynamics.control.hybrid.law import HybridOutput
-from rbd_dynamics.control.hybrid.letting_go import HeldByFriction, LettingGo
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside, PushedAside
-from rbd_dynamics.control.hybrid.push import Push
-from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift, pressed_by_joints
+from rbd_dynamics.control.hybrid.touch.approach import Approach, fastest_approach
+from rbd_dynamics.control.hybrid.touch.contact_sense import ContactSense
+from rbd_dynamics.control.hybrid.touch.contact_watch import ContactWatch, GivingWay
+from rbd_dynamics.control.hybrid.touch.letting_go import HeldByFriction, LettingGo
+from rbd_dynamics.control.hybrid.touch.push import Push
+from rbd_dynamics.control.hybrid.touch.sensor_drift import SensorDrift, pressed_by_joints
 from rbd_dynamics.control.safety.softening import Softening
 
 Array = NDArray[np.float64]

@@ -8,22 +8,17 @@ from typing import NamedTuple
 from rbd_dynamics.algorithms import joint_speed_bound, reachable_motion
 from rbd_dynamics.constraints import DIRECTIONS
 from rbd_dynamics.control.hybrid import (
-    approach,
     checks,
-    contact_sense,
-    contact_watch,
     free_reading,
     governor,
     hold,
-    letting_go,
-    normal_speed,
     placement,
     pressing,
-    push,
     stability,
     supervisor,
 )
 from rbd_dynamics.control.hybrid.gains import TASK_GAINS, HybridGains
+from rbd_dynamics.control.hybrid.touch import approach, contact_sense, contact_watch, letting_go, normal_speed, push
 from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.laws import pressing_task
 from rbd_dynamics.export.ros2_control.constants import Numbers, constants_header, declared

@@ -94,7 +94,7 @@ def _run_one(job: Job, options: argparse.Namespace) -> int:
 
 
 def _run_many(jobs: Sequence[Job], options: argparse.Namespace) -> int:
-    from rbd_dynamics.common.one_interrupt import one_interrupt
+    from rbd_dynamics.common.process.one_interrupt import one_interrupt
     from rbd_dynamics.replay.fleet import overview, run_jobs, slim, write_results
 
     with progress_bar() as progress:

@@ -38,7 +38,7 @@ class _Screen:
 
 
 def show(result: Result) -> None:
-    from rbd_dynamics.common.page import beginning, number
+    from rbd_dynamics.common.pages.page import beginning, number
     from rbd_dynamics.replay.report.page import headline
 
     summary, console = result.summary, output_console()
@@ -70,7 +70,7 @@ def show(result: Result) -> None:
 
 def _show_joints(summary: dict[str, Any], screen: _Screen) -> None:
     """The table of joints, with the columns of questions that have some."""
-    from rbd_dynamics.common.page import number
+    from rbd_dynamics.common.pages.page import number
 
     figures = ("rmse", "nrmse", "correlation", "bias", "worst")
     heads = ["joint", "RMSE", "NRMSE", "correlation", "bias", "worst", ""]
@@ -84,7 +84,7 @@ def _show_joints(summary: dict[str, Any], screen: _Screen) -> None:
 
 
 def show_fleet(content: dict[str, Any], results: Sequence[Result], output: Path | str | None) -> None:
-    from rbd_dynamics.common.page import number
+    from rbd_dynamics.common.pages.page import number
 
     console = output_console()
     rows = []

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import numpy as np
 
 from rbd_dynamics import __version__
-from rbd_dynamics.common.page import number, table, template
+from rbd_dynamics.common.pages.page import number, table, template
 from rbd_dynamics.replay.fleet.drift import Change, Trend
 from rbd_dynamics.replay.fleet.quantities import QUANTITIES
 from rbd_dynamics.replay.fleet.words import axis_dates, drifting, from_to, moment, share_of, signed, where_of

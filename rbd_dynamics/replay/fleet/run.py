@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 
-from rbd_dynamics.common.processors import usable
+from rbd_dynamics.common.process.processors import usable
 from rbd_dynamics.replay.fleet.cluster import on_cluster
 from rbd_dynamics.replay.fleet.here import here
 from rbd_dynamics.replay.fleet.job import Job, Result, attempt

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
-from rbd_dynamics.common.page import number
+from rbd_dynamics.common.pages.page import number
 from rbd_dynamics.replay.fleet.drift import DAY, Change, Trend
 from rbd_dynamics.replay.fleet.quantities import OF_THE_ROBOT, QUANTITIES
 

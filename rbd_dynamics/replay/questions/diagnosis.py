@@ -8,7 +8,7 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from rbd_dynamics.common.page import table
+from rbd_dynamics.common.pages.page import table
 from rbd_dynamics.replay.questions.base import Found, Question
 from rbd_dynamics.replay.questions.estimates import estimate_cell
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from rbd_dynamics.common.page import number, table
+from rbd_dynamics.common.pages.page import number, table
 from rbd_dynamics.replay.questions.base import Found, Question, Terminal
 from rbd_dynamics.replay.questions.estimates import estimate_cell
 

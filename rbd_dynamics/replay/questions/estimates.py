@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from rbd_dynamics.common.page import number
+from rbd_dynamics.common.pages.page import number
 
 INTERVALS = (
     "<p class='note'>± half of the interval of 95 %, for noise and for errors of the description of the size that the "

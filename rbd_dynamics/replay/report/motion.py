@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rbd_dynamics.common.page import folded
+from rbd_dynamics.common.pages.page import folded
 from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.analysis import Analysis
 from rbd_dynamics.replay.torques.contact_place import contact_place

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rbd_dynamics.common.extras import require
-from rbd_dynamics.common.page import folded, json_text, number, table, template
+from rbd_dynamics.common.pages.page import folded, json_text, number, table, template
 from rbd_dynamics.common.whole_files import write_whole
 from rbd_dynamics.replay.questions import QUESTIONS
 from rbd_dynamics.replay.report import figures

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rbd_dynamics.common.extras import require
-from rbd_dynamics.common.picture_style import SMALL, WIDTH
+from rbd_dynamics.common.pages.picture_style import SMALL, WIDTH
 from rbd_dynamics.common.whole_files import whole_file
 from rbd_dynamics.replay.report.figures import COLORS, torque_signals
 from rbd_dynamics.replay.torques.series import Series

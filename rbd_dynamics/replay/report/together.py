@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rbd_dynamics.common.page import number
+from rbd_dynamics.common.pages.page import number
 from rbd_dynamics.replay.identification import TogetherResult
 from rbd_dynamics.replay.questions.estimates import estimate_cell
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbd_dynamics.control.hybrid.approach import LEAST_RATE, SLOW, Approach
-from rbd_dynamics.control.hybrid.contact_sense import ContactSense
 from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.touch.approach import LEAST_RATE, SLOW, Approach
+from rbd_dynamics.control.hybrid.touch.contact_sense import ContactSense
 
 DT = 1e-3
 LIMITS = HybridLimits()

@@ -11,17 +11,17 @@ import pytest
 from helpers.models.robots import robot_file
 from scipy.spatial.transform import Rotation
 
-from rbd_dynamics.control.hybrid.approach import Approach
-from rbd_dynamics.control.hybrid.contact_sense import ContactSense
-from rbd_dynamics.control.hybrid.contact_watch import ContactWatch, GivingWay
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.gains import HybridGains
 from rbd_dynamics.control.hybrid.law import STUCK, moves
 from rbd_dynamics.control.hybrid.limits import HybridLimits
 from rbd_dynamics.control.hybrid.pressing import Pressing
-from rbd_dynamics.control.hybrid.push import PULLS, Push
-from rbd_dynamics.control.hybrid.sensor_drift import SensorDrift, pressed_by_joints
 from rbd_dynamics.control.hybrid.task import HybridTask
+from rbd_dynamics.control.hybrid.touch.approach import Approach
+from rbd_dynamics.control.hybrid.touch.contact_sense import ContactSense
+from rbd_dynamics.control.hybrid.touch.contact_watch import ContactWatch, GivingWay
+from rbd_dynamics.control.hybrid.touch.push import PULLS, Push
+from rbd_dynamics.control.hybrid.touch.sensor_drift import SensorDrift, pressed_by_joints
 from rbd_dynamics.control.safety.softening import Softening
 from rbd_dynamics.model.urdf import load_urdf
 from rbd_dynamics.robot import Robot

@@ -13,12 +13,12 @@ pytest.importorskip("mujoco")
 pressing = pytest.importorskip("rigs.pressing")
 pytestmark = pytest.mark.skipif("panda" not in pressing.robots(), reason="needs the Panda of example-robot-data")
 
-from rbd_dynamics.control.hybrid.approach import Approach  # noqa: E402
 from rbd_dynamics.control.hybrid.checks import HybridChecks  # noqa: E402
 from rbd_dynamics.control.hybrid.controller import HybridController  # noqa: E402
 from rbd_dynamics.control.hybrid.limits import HybridLimits  # noqa: E402
 from rbd_dynamics.control.hybrid.multiplier_sensor import Beside  # noqa: E402
 from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor  # noqa: E402
+from rbd_dynamics.control.hybrid.touch.approach import Approach  # noqa: E402
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion  # noqa: E402
 from rbd_dynamics.control.motion.trajectory import Point, Waypoints  # noqa: E402
 from rbd_dynamics.robot import Robot  # noqa: E402

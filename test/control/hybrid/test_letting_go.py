@@ -8,10 +8,19 @@ import math
 import numpy as np
 import pytest
 
-from rbd_dynamics.control.hybrid import letting_go
-from rbd_dynamics.control.hybrid.approach import fastest_approach
-from rbd_dynamics.control.hybrid.letting_go import KEPT, LOST, STEP, THROWN, UNSEEN, Answer, HeldByFriction, LettingGo
-from rbd_dynamics.control.hybrid.normal_speed import BRAKING, NormalSpeed
+from rbd_dynamics.control.hybrid.touch import letting_go
+from rbd_dynamics.control.hybrid.touch.approach import fastest_approach
+from rbd_dynamics.control.hybrid.touch.letting_go import (
+    KEPT,
+    LOST,
+    STEP,
+    THROWN,
+    UNSEEN,
+    Answer,
+    HeldByFriction,
+    LettingGo,
+)
+from rbd_dynamics.control.hybrid.touch.normal_speed import BRAKING, NormalSpeed
 
 MASS, LEVER, DAMPING, SPEED = 3.0, 0.4, 30.0, 0.05  # kg, m, 1/s, m/s
 INERTIA = MASS * LEVER**2  # of one joint

@@ -16,12 +16,12 @@ from helpers.checks.exported import needs
 
 import rbd_dynamics as rbd
 from rbd_dynamics.control import HybridController, HybridGains, HybridLimits, HybridOutput, HybridTask, MultiplierSensor
-from rbd_dynamics.control.hybrid.approach import Approach
-from rbd_dynamics.control.hybrid.contact_sense import ContactSense
-from rbd_dynamics.control.hybrid.letting_go import LOST, HeldByFriction, LettingGo, answers
-from rbd_dynamics.control.hybrid.normal_speed import NormalSpeed
 from rbd_dynamics.control.hybrid.placement import Placement, PlacementPath
 from rbd_dynamics.control.hybrid.stability import Plant, contact_radius, motion_radius
+from rbd_dynamics.control.hybrid.touch.approach import Approach
+from rbd_dynamics.control.hybrid.touch.contact_sense import ContactSense
+from rbd_dynamics.control.hybrid.touch.letting_go import LOST, HeldByFriction, LettingGo, answers
+from rbd_dynamics.control.hybrid.touch.normal_speed import NormalSpeed
 from rbd_dynamics.export import export_ros2_control
 from rbd_dynamics.spatial import exp_so3, quaternion_from_rotation
 

@@ -427,3 +427,10 @@ def _pinocchio_joint(kind: JointKind) -> tuple[Any, Any]:
             return pin.JointModelPrismaticUnaligned(v), turn
         return pin.JointModelHelicalUnaligned(w, w @ v), pin.SE3(np.eye(3), np.cross(w, v))
     return (pin.JointModelSpherical() if isinstance(kind, Spherical) else pin.JointModelFreeFlyer()), turn
+
+
+def states(model: Model, count: int, seed: int = 0) -> tuple[np.ndarray, ...]:
+    """q, v, a, tau of (count, ...)."""
+    rng = np.random.default_rng(seed)
+    q = np.stack([model.random(rng) for _ in range(count)]) if count else np.empty((0, model.nq))
+    return (q, *(rng.uniform(-1, 1, (count, model.nv)) for _ in range(3)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from helpers.models.mixed_trees import MORE_KINDS, any_kind, random_axis, random_screw
 from helpers.models.robots import ALL_KINDS, random_inertia, random_transform
-from rbd_dynamics import Model, ModelBuilder
+from rbd_dynamics import Model, ModelBuilder, Robot
 from rbd_dynamics.model.assembly import inertial_of
 from rbd_dynamics.model.joints import Cam, JointKind, Spherical
 from rbd_dynamics.model.model import Mimic
@@ -227,3 +227,11 @@ def varying_tree(
         )
         builder.add_frame(f"tool{k}", f"link{k}", placement=random_transform(rng))
     return builder.build()
+
+
+def under_gravity(*kinds: JointKind, mass: float = 2.0, armature: float = 0.3) -> Robot:
+    """A chain of links whose centres of mass are at their joints, with rotors."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    for k, kind in enumerate(kinds):
+        builder.add_body(f"link{k}", f"link{k - 1}" if k else None, kind, mass=mass, armature=armature)
+    return Robot(builder.build(), backend="reference")

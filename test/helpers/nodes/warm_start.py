@@ -195,7 +195,7 @@ def _run(module: str, arguments: list[str], environment: dict[str, str], log: st
     os.environ.clear()
     os.environ.update(environment)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    for number in (signal.SIGINT, signal.SIGTERM):  # as `common/early_signals.py` does
+    for number in (signal.SIGINT, signal.SIGTERM):  # as `common/process/early_signals.py` does
         signal.signal(number, lambda *_: os._exit(0))
     path = importlib.import_module("importlib.util").find_spec(module).origin
     sys.modules.pop(module, None)  # it runs as `__main__`

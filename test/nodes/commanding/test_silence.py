@@ -13,7 +13,7 @@ from helpers.nodes.ros_nodes import needs_ros, others_run
 from helpers.nodes.silences import LIMITS, REST, A, B, Oracle, Stream, Watched, ends_in_one_zero, shares
 from helpers.periodic import Periodic
 
-from campaigns.faults.waits import Waits
+from campaigns.faults.judging.waits import Waits
 
 pytest.importorskip("pinocchio")
 pytestmark = needs_ros

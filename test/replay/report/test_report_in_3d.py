@@ -264,9 +264,9 @@ def test_without_webgl_the_page_says_so_and_is_whole(made, browser):
 
 def palettes():
     """The variables of page.css: {light or dark: {name: colour}}."""
-    import rbd_dynamics.common as common
+    from rbd_dynamics.common import pages
 
-    text = (Path(common.__file__).parent / "page.css").read_text()
+    text = (Path(pages.__file__).parent / "page.css").read_text()
     light, dark = (
         dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", part)) for part in re.findall(r":root \{[^}]*\}", text)
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from helpers.browser import needs_browser
 
-from rbd_dynamics.common.page import table, template
+from rbd_dynamics.common.pages.page import table, template
 
 
 @pytest.mark.parametrize(

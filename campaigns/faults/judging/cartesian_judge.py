@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from campaigns.faults.braking import FORGOTTEN, LONGEST, History, Known, Robot
-from campaigns.faults.judge import GAP, SEARCHED, TOLERANCE, UNSETTLED, Judge
+from campaigns.faults.judging.braking import FORGOTTEN, LONGEST, History, Known, Robot
+from campaigns.faults.judging.judge import GAP, SEARCHED, TOLERANCE, UNSETTLED, Judge
+from campaigns.faults.judging.situation import LATEST, Change, Settings, Situation
 from campaigns.faults.robot import SPEEDS, Motion, Oracle, oracle
-from campaigns.faults.situation import LATEST, Change, Settings, Situation
 
 Array = NDArray[np.float64]
 

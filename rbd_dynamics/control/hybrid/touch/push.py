@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.hybrid.approach import Approach
 from rbd_dynamics.control.hybrid.law import HybridOutput
 from rbd_dynamics.control.hybrid.limits import HybridLimits
-from rbd_dynamics.control.hybrid.normal_speed import NormalSpeed
+from rbd_dynamics.control.hybrid.touch.approach import Approach
+from rbd_dynamics.control.hybrid.touch.normal_speed import NormalSpeed
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

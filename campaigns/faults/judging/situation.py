@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from campaigns.faults.desired import Desired
+from campaigns.faults.judging.desired import Desired
 from campaigns.faults.robot import LIMITS, Oracle, Payload
 
 Array = NDArray[np.float64]

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from campaigns.faults.desired import Desired, Hold, Points, Quintics, SetPoint, Wanted, holds
+from campaigns.faults.judging.desired import Desired, Hold, Points, Quintics, SetPoint, Wanted, holds
+from campaigns.faults.judging.situation import LATEST, Change, Settings, Situation, still_to_come, with_changes
+from campaigns.faults.judging.softer import Softer, parts, shares
+from campaigns.faults.judging.takeovers import between, takeovers
+from campaigns.faults.judging.waits import ALL, PYTHON, Waits
 from campaigns.faults.robot import LIMITS, Motion, Oracle, Payload, oracle
 from campaigns.faults.sender import EARLY, REFUSED
-from campaigns.faults.situation import LATEST, Change, Settings, Situation, still_to_come, with_changes
-from campaigns.faults.softer import Softer, parts, shares
-from campaigns.faults.takeovers import between, takeovers
-from campaigns.faults.waits import ALL, PYTHON, Waits
 
 Array = NDArray[np.float64]
 
@@ -596,13 +596,17 @@ class Judge:
             self.counts.stale += 1
             what = f"the guard passed a stale command, {late:.3f} s late, its threads waited {together:.3f} s"
             self._violation(what, 0, tau, published)
-        elif np.isfinite(tau).all() and tau.shape == (7,) and self._leaves_safe(tau, published):
+        elif self.is_safe(tau, published):
             self.counts.guarded_safe += 1
         elif unseen and np.isfinite(tau).all() and (np.abs(tau) <= LIMITS).all():
             self.counts.guarded_bounds += 1
         else:
             self.counts.wrong += 1
             self._violation("the guard's command is neither the node's nor safe", 0, tau, published)
+
+    def is_safe(self, tau: Array, published: int) -> bool:
+        """Whether a command is zero, or holds the robot against its weight with damping at most."""
+        return tau.shape == (7,) and bool(np.isfinite(tau).all()) and self._leaves_safe(tau, published)
 
     def _leaves_safe(self, tau: Array, published: int) -> bool:
         """Zero, or a part of gravity with so much damping, at the present state or one of the last that were answered.

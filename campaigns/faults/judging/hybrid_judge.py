@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from campaigns.faults.judge import Judge
+from campaigns.faults.judging.judge import Judge
+from campaigns.faults.judging.situation import Settings, Situation
 from campaigns.faults.robot import Motion, Oracle, oracle
-from campaigns.faults.situation import Settings, Situation
 
 Array = NDArray[np.float64]
 

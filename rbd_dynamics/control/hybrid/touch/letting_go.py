@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_dynamics.compiler.loops import Loops
-from rbd_dynamics.control.hybrid.normal_speed import BRAKING
+from rbd_dynamics.control.hybrid.touch.normal_speed import BRAKING
 
 if TYPE_CHECKING:
     from rbd_dynamics.compiler.loops import Bound
