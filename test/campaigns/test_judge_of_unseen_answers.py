@@ -15,13 +15,17 @@ BEGIN, PERIOD = 10**18, 4_000_000  # ns
 SPEEDS = (0.374, 0.484, 0.409, 0.466, 0.414, 0.329, 0.254)  # rad/s, of which the robot uses up to 0.95
 
 
-def test_limits_of_velocity_stay_in_force_after_answers_that_nobody_saw():
-    """Seen: 291 efforts called wrong. A node that was too late with some answers had learnt from their states, by which
-    the next effort was within the room that these limits leave; the judge took the limits of before for those in force.
-    """
-    from campaigns.faults.judging.braking import LONGEST, REACTION
+def _oracle():
+    from campaigns.faults.robot import oracle
+
+    return oracle("panda", None)
+
+
+def _cartesian():
+    """(controller with these limits of velocity, judge, violations)."""
+    from campaigns.faults.judging.braking import REACTION
     from campaigns.faults.judging.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, CartesianJudge
-    from campaigns.faults.robot import FINGERS, TOOL, Motion, description, oracle
+    from campaigns.faults.robot import FINGERS, TOOL, Motion, description
     from campaigns.faults.sender import RING
     from rbd_dynamics import Robot, load_urdf
     from rbd_dynamics.control.cartesian.controller import CartesianController
@@ -31,18 +35,33 @@ def test_limits_of_velocity_stay_in_force_after_answers_that_nobody_saw():
     gains = CartesianGains(
         largest_force=LARGEST_FORCE, largest_moment=LARGEST_MOMENT, reaction_time=REACTION, largest_energy=50.0
     )
-    controller = CartesianController(robot, TOOL, gains=gains, velocity_limits=SPEEDS)
-    ring, seen = np.zeros(RING + 2, np.int64), []
-    judge = CartesianJudge(Motion(BEGIN, 0.02), ring, seen.append)
+    seen = []
+    judge = CartesianJudge(Motion(BEGIN, 0.02), np.zeros(RING + 2, np.int64), seen.append)
+    return CartesianController(robot, TOOL, gains=gains, velocity_limits=SPEEDS), judge, seen
+
+
+def _sent(judge, k, stamp):
+    """The k-th state."""
+    ring = judge._ring
+    ring[k % (len(ring) - 2)], ring[-2] = stamp, k + 1
+
+
+def test_limits_of_velocity_stay_in_force_after_answers_that_nobody_saw():
+    """Seen: 291 efforts called wrong. A node that was too late with some answers had learnt from their states, by which
+    the next effort was within the room that these limits leave; the judge took the limits of before for those in force.
+    """
+    from campaigns.faults.judging.braking import LONGEST
+
+    controller, judge, seen = _cartesian()
     stamps = (BEGIN + 10**9 + PERIOD * np.arange(600)).tolist()
     held, _ = judge.motion.state(stamps[0])
-    wanted = oracle("panda", None).tool(held).translation.copy()
+    wanted = _oracle().tool(held).translation.copy()
     theta = controller.chart(held)
     judge.event(1e-9 * stamps[0], "settings", {"joint_velocity_limits": (2.0,)})
     judge.event(1e-9 * stamps[2], "settings", {"joint_velocity_limits": SPEEDS})
     alone, fresh = 0, 0
     for k, stamp in enumerate(stamps):
-        ring[k % RING], ring[-2] = stamp, k + 1
+        _sent(judge, k, stamp)
         q, v = judge.motion.state(stamp)
         tau = controller.step(q, v, theta, posture=held, dt=1e-9 * PERIOD if k else 0.0).tau.copy()
         if k % 100 > 70:  # too late: no answer is published, for longer than a history lasts
@@ -50,8 +69,8 @@ def test_limits_of_velocity_stay_in_force_after_answers_that_nobody_saw():
             continue
         if k % 100 == 0 and k:
             settings = judge.now.settings
-            here = settings.robot(oracle("panda", None), q, v, stamp)
-            law, _ = settings.torque(oracle("panda", None), q, v, judge.now.desired, stamp)
+            here = settings.robot(_oracle(), q, v, stamp)
+            law, _ = settings.torque(_oracle(), q, v, judge.now.desired, stamp)
             fresh += bool(np.abs(here.braked(law, judge._histories[0].at(stamp, v)) - tau).max() > 1e-3)
         judge.effort(stamp, tau, stamp + 10**6)
     assert 30 * PERIOD > LONGEST * 1e9
@@ -59,6 +78,31 @@ def test_limits_of_velocity_stay_in_force_after_answers_that_nobody_saw():
     assert (judge.counts.wrong, judge.counts.exact) == (0, len(stamps) - alone), seen[:1]
     assert judge.now.settings.joint_velocity_limits == SPEEDS
     np.testing.assert_allclose(judge.now.desired.p, wanted, atol=1e-9)
+    judge._unsettled = 0.0
+    judge.effort(stamp + PERIOD, tau + 1e-6, stamp + PERIOD + 10**6)
+    assert judge.counts.wrong == 1
+
+
+def test_a_hold_that_is_begun_anew_with_states_that_are_too_old_is_known():
+    """Seen: 25 efforts called wrong. A node that was kept waiting read the last states too late to answer them, began a
+    hold with each, and learnt from them what brakes it at the first one that it answered."""
+    controller, judge, seen = _cartesian()
+    stamps = (BEGIN + 10**9 + PERIOD * np.arange(600)).tolist()
+    judge.event(1e-9 * BEGIN, "settings", {"joint_velocity_limits": SPEEDS})
+    held, read, answered = None, stamps[0], 0
+    for k, stamp in enumerate(stamps):
+        _sent(judge, k, stamp)
+        if 70 <= k % 100 < 78:  # never read
+            continue
+        q, v = judge.motion.state(stamp)
+        if held is None or 78 <= k % 100 <= 80:
+            held = q
+        dt, read = 1e-9 * (stamp - read), stamp
+        tau = controller.step(q, v, controller.chart(held), posture=held, dt=dt).tau.copy()
+        if k % 100 < 70 or k % 100 >= 80:
+            judge.effort(stamp, tau, stamp + 10**6)
+            answered += 1
+    assert (judge.counts.wrong, judge.counts.exact) == (0, answered), seen[:1]
     judge._unsettled = 0.0
     judge.effort(stamp + PERIOD, tau + 1e-6, stamp + PERIOD + 10**6)
     assert judge.counts.wrong == 1

@@ -276,7 +276,7 @@ class CartesianJudge(Judge):
             self._is_moving_until(self._arrives + silent)
         if self._crept(stamp, tau, time):
             return True
-        asked = abs(time - self._tried) > LOOKED_FOR
+        asked = abs(time - self._tried) > LOOKED_FOR or silent > GAP  # in which a hold may have begun
         if time >= self._arrives:
             waits = self._tells_little(stamp, tau, time)
             if asked or not waits:
@@ -434,6 +434,40 @@ class CartesianJudge(Judge):
             if self._fits(situation, stamp, q, v, tau):
                 yield situation
         self._tried_holds = effort, tried
+        yield from self._begun_anew(stamp, q, v, tau)
+
+    def _begun_anew(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[Situation]:
+        """A hold at this very state, by a node that came too late with its answers to the last ones.
+
+        It has read some of these, the latest, and begun a hold with each; what it has learnt of them brakes it now.
+        """
+        last, late = self._histories[0].last, self._latest(stamp - 1, SEARCHED)
+        late = late[late > max(last, stamp - READ * 1e9)]
+        if not last or not len(late):
+            return
+        for robot, payload, settings in self._combinations()[:LIKELIEST]:
+            assert isinstance(settings, ToolSettings)
+            base, model = replace(self.now, robot=robot, payload=payload, settings=settings), oracle(robot, payload)
+
+            def begun(at: int, settings: ToolSettings = settings, model: Oracle = model) -> tuple[Held, Robot, Array]:
+                """A hold at a state, what is braked there, and the torque of its law."""
+                there, speed = self.motion.state(at)
+                held = Held(*_pose(model, there), there, np.zeros(6))
+                return held, settings.robot(model, there, speed, at), settings.torque(model, there, speed, held, at)[0]
+
+            read = [(at, self.motion.state(at)[1], *begun(at)[1:]) for at in late.tolist()]
+            held, braked, torque = begun(stamp)
+            for first in range(len(read) - 1, -1, -1):
+                history = self._histories[0].copy()
+                for at, speed, arm, wanted in read[first:]:
+                    efforts = arm.shortened(arm.braked(wanted, history.at(at, speed)))
+                    history.take(at, speed, arm.accelerations(efforts))
+                history.born = stamp
+                if np.abs(braked.shortened(braked.braked(torque, history.at(stamp, v))) - tau).max() < NEARLY:
+                    self._histories.insert(1, history)
+                    situation = replace(base, desired=held)  # type: ignore[arg-type]
+                    if self._fits(situation, stamp, q, v, tau):
+                        yield situation
 
     def _holds(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[tuple[Situation, Held]]:
         known: Any = self.now.desired
