@@ -83,26 +83,30 @@ def test_limits_of_velocity_stay_in_force_after_answers_that_nobody_saw():
     assert judge.counts.wrong == 1
 
 
-def test_a_hold_that_is_begun_anew_with_states_that_are_too_old_is_known():
-    """Seen: 25 efforts called wrong. A node that was kept waiting read the last states too late to answer them, began a
-    hold with each, and learnt from them what brakes it at the first one that it answered."""
+@pytest.mark.parametrize("too_late", [(78, 79), (72, 75, 79)])
+def test_a_hold_that_is_begun_anew_with_states_that_are_too_old_is_known(too_late):
+    """Seen: 25 and 15 efforts called wrong. A node that was kept waiting read the last states too late to answer them,
+    began a hold with each, and learnt from them what brakes it. Where it has not read the last ones in a row, how much
+    it is braked is not known at once."""
     controller, judge, seen = _cartesian()
     stamps = (BEGIN + 10**9 + PERIOD * np.arange(600)).tolist()
     judge.event(1e-9 * BEGIN, "settings", {"joint_velocity_limits": SPEEDS})
     held, read, answered = None, stamps[0], 0
     for k, stamp in enumerate(stamps):
         _sent(judge, k, stamp)
-        if 70 <= k % 100 < 78:  # never read
+        if 70 <= k % 100 < 80 and k % 100 not in too_late:  # never read
             continue
         q, v = judge.motion.state(stamp)
-        if held is None or 78 <= k % 100 <= 80:
+        if held is None or 70 <= k % 100 <= 80:
             held = q
         dt, read = 1e-9 * (stamp - read), stamp
         tau = controller.step(q, v, controller.chart(held), posture=held, dt=dt).tau.copy()
-        if k % 100 < 70 or k % 100 >= 80:
+        if not 70 <= k % 100 < 80:
             judge.effort(stamp, tau, stamp + 10**6)
             answered += 1
-    assert (judge.counts.wrong, judge.counts.exact) == (0, answered), seen[:1]
+    in_a_row = too_late[-1] - too_late[0] < len(too_late)
+    assert judge.counts.wrong == 0, seen[:1]
+    assert judge.counts.exact == answered if in_a_row else judge.counts.exact > 0.5 * answered
     judge._unsettled = 0.0
     judge.effort(stamp + PERIOD, tau + 1e-6, stamp + PERIOD + 10**6)
     assert judge.counts.wrong == 1

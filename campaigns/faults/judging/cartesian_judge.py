@@ -43,6 +43,7 @@ NEWTON = 8  # steps
 MOST_BASES = 24  # robots, loads and settings for which a hold is looked for
 MOST_HISTORIES = 4  # of engines that may be the present one
 READ = 0.3  # s: what a node has learnt from states before counts no more
+BRAKED, BRAKE = 2, 0.25  # joints that may be braked in a way that is not known, and of their effort limits how much
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +179,7 @@ class CartesianJudge(Judge):
         self._arrives, self._tried, self._looked, self._crept_at = 0.0, 0.0, 0.0, 0.0
         self._tried_holds: tuple[tuple[int, bytes], list[tuple[Situation, Held]]] = (0, b""), []  # of an effort: all
         self._ways: list[Change] = []  # that may begin now; how long they last, s
+        self._unseen = 0  # stamp of the first answer after states that may have been read without one
         self._rests = True  # the last effort was explained to the last digit
         self._histories = [History()]  # of engines that may be the present one, the likeliest first
         self._law: tuple[Robot, Array] | None = None  # that explained the last effort, and its torque within limits
@@ -274,6 +276,8 @@ class CartesianJudge(Judge):
         silent = 1e-9 * (stamp - self._answered[-1]) if self._answered else 0.0
         if silent > GAP and time - silent < self._arrives:  # who gets no processor gets no wishes meanwhile
             self._is_moving_until(self._arrives + silent)
+        if silent > GAP:
+            self._unseen = stamp
         if self._crept(stamp, tau, time):
             return True
         asked = abs(time - self._tried) > LOOKED_FOR or silent > GAP  # in which a hold may have begun
@@ -288,6 +292,7 @@ class CartesianJudge(Judge):
             return (
                 self._rests_elsewhere(stamp, tau, time)
                 or self._becomes_stiffer(stamp, tau)
+                or self._but_for_brakes(stamp, tau)
                 or (waits and self._is_within_bounds(stamp, tau))
             )
         if asked and not self._tells_little(stamp, tau, time):
@@ -435,6 +440,29 @@ class CartesianJudge(Judge):
                 yield situation
         self._tried_holds = effort, tried
         yield from self._begun_anew(stamp, q, v, tau)
+
+    def _but_for_brakes(self, stamp: int, tau: Array) -> bool:
+        """Whether nearly all joints have the efforts of what is held, or of a hold at this very state, and the others
+        are braked: how much depends on which states the node had read before."""
+        if stamp - self._unseen > FORGOTTEN * 1e9:
+            return False
+        q, v = self.motion.state(stamp)
+        for robot, payload, settings in self._combinations()[:LIKELIEST]:
+            assert isinstance(settings, ToolSettings)
+            model = oracle(robot, payload)
+            limits = settings.robot(model, q, v, stamp).efforts
+            here = Held(*_pose(model, q), q, np.zeros(6))
+            for held in (self.now.desired, here) if stamp == self._unseen else (self.now.desired,):
+                if held is None:
+                    continue
+                torque, scale = settings.torque(model, q, v, held, stamp)
+                off = np.abs(tau - np.clip(torque, -limits, limits))
+                braked = off > TOLERANCE * scale
+                if braked.sum() <= BRAKED and (off[braked] <= BRAKE * limits[braked]).all():
+                    self._now_is(replace(self.now, robot=robot, payload=payload, settings=settings, desired=held))  # type: ignore[arg-type]
+                    self.counts.bounds += 1
+                    return True
+        return False
 
     def _begun_anew(self, stamp: int, q: Array, v: Array, tau: Array) -> Iterator[Situation]:
         """A hold at this very state, by a node that came too late with its answers to the last ones.
