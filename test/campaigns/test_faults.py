@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -149,6 +150,23 @@ def test_a_long_campaign_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert found["all"] == {"feedforward": {"published": 30, "wrong": 1, "fault silence": 6}}
     with pytest.raises(ValueError, match="of another campaign .seed."):
         pieces.pieces(["--guard"], 0.5, 8, report)
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_a_long_campaign_keeps_the_recordings_of_its_bad_pieces(tmp_path, monkeypatch, good):
+    from campaigns.faults import pieces
+
+    def run(command, **_):
+        given = dict(zip(command, command[1:]))
+        Path(given["--record"]).write_bytes(b"all that a judge was told")
+        counts = {"published": 1, "faults": {}}
+        report = {"good": good, "seconds": 600.0, "nodes": {"feedforward": counts}}
+        Path(given["--report"]).write_text(json.dumps(report))
+
+    monkeypatch.setattr(pieces.subprocess, "run", run)
+    monkeypatch.setattr(pieces, "BEGUN", -600.0)
+    pieces.pieces([], 1.0 / 3.0, 9, tmp_path / "report.json", tmp_path)
+    assert sorted(file.name for file in tmp_path.glob("*.gz")) == ([] if good else ["9000.gz", "9001.gz"])
 
 
 def test_the_next_piece_begins_while_the_judge_of_the_last_still_reads(tmp_path, monkeypatch):
