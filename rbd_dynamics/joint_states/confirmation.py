@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from rbd_dynamics.joint_states.plausibility import Plausibility
 
 AGREEING = 3  # states in a row that say the same
-AGREEING_TIME = 1.0  # s, for which they say it, where several publish them: the robot's own may be late for a moment
+AGREEING_TIME = 1.0  # s, for which they say it, where they may be another's: the robot's own may be late for a moment
 VOUCHED = 0.1  # s: for so long a position vouches for those that can be reached from it, and no longer
 LONGEST_ROW = 2.0  # s; states farther apart are not in a row
 
@@ -18,6 +18,8 @@ class Confirmation:
 
     One state is not enough: it may come from a publisher that knows nothing of the robot, such as a
     joint_state_publisher that says zero for all joints. Joints are looked at one by one, as a state may come in parts.
+    Where several publish states, or all joints are exactly at zero, they have to agree for a second: on a busy machine
+    the robot's own publisher may be discovered that much later than another.
 
     Parameters:
         names: the joints, for the reasons.
@@ -41,8 +43,11 @@ class Confirmation:
             for k in where:
                 self._found.pop(k, None)
 
-    def lacking(self, positions: Mapping[int, float], stamp: int, allowed: Plausibility) -> str:
-        """Which joint of those found at `positions` is not believed yet; empty: all are. stamp: of the state, ns."""
+    def lacking(self, positions: Mapping[int, float], stamp: int, allowed: Plausibility, zeros: bool = False) -> str:
+        """Which joint of those found at `positions` is not believed yet; empty: all are.
+
+        stamp: of the state, ns. zeros: a publisher that measures nothing would say the same.
+        """
         self.contradicted, lacking, youngest = False, "", (-1, -1)
         for k, position in positions.items():
             before, time, count, first = self._found.get(k, (position, stamp, 0, stamp))
@@ -60,9 +65,13 @@ class Confirmation:
                 )
         first, k = youngest
         told = 1e-9 * (stamp - first)
-        if k >= 0 and not lacking and told < AGREEING_TIME and self.several and self.several():
-            return (
-                f"joint {self._names[k]!r} is found at {positions[k]:.6g}, where states must agree for "
-                f"{AGREEING_TIME:g} s, as there are several publishers of them, and did for {told:.3g} s"
-            )
-        return lacking
+        if k < 0 or lacking or told >= AGREEING_TIME:
+            return lacking
+        several = self.several is not None and self.several()
+        if not several and not zeros:
+            return ""
+        reason = "there are several publishers of them" if several else "all joints are exactly at zero"
+        return (
+            f"joint {self._names[k]!r} is found at {positions[k]:.6g}, where states must agree for "
+            f"{AGREEING_TIME:g} s, as {reason}, and did for {told:.3g} s"
+        )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rbd_dynamics.joint_states.confirmation import LONGEST_ROW, VOUCHED, Confirmation
 from rbd_dynamics.joint_states.fast_states import FastStates
 from rbd_dynamics.joint_states.plausibility import Plausibility
-from rbd_dynamics.joint_states.zeros import ZerosOfAnother
+from rbd_dynamics.joint_states.zeros import ZerosOfAnother, made_up
 
 Array = NDArray[np.float64]
 MissingVelocity = Literal["differentiate", "refuse"]
@@ -190,7 +190,8 @@ class JointStateReader:
         if self._brings_required and (problem := self.zeros.problem(q, v, where, last, allowed)):
             self.problem = problem
             return False
-        problem = self._confirmation.lacking(found, stamp, allowed)
+        zeros = self._brings_required and made_up(q, v, where, allowed)
+        problem = self._confirmation.lacking(found, stamp, allowed, zeros)
         if problem:
             self.problem, self.doubted = problem, True
             self.implausible = self._confirmation.contradicted

@@ -45,12 +45,7 @@ class ZerosOfAnother:
         """
         if not self.measured or not last or self.publishers is None:
             return ""
-        zeros = 0
-        for k, position, rate in zip(where, q, v):
-            if rate == rate and rate != 0.0 or position != 0.0 and allowed.has_zero(k):
-                return ""
-            zeros += position == 0.0
-        if zeros < LEAST or not (names := self.publishers()):
+        if not made_up(q, v, where, allowed) or not (names := self.publishers()):
             return ""
         k, position = max(last.items(), key=lambda item: abs(item[1]))
         return (
@@ -58,3 +53,13 @@ class ZerosOfAnother:
             f"{position:.6g}: nobody has measured that; joint states have come from {names}. Zeros are believed once "
             "this node is activated again"
         )
+
+
+def made_up(q: Sequence[float], v: Sequence[float], where: Sequence[int], allowed: Plausibility) -> bool:
+    """Whether a publisher that measures nothing would say this of joints at `where`: zeros, at rest. v may have NaN."""
+    zeros = 0
+    for k, position, rate in zip(where, q, v):
+        if rate == rate and rate != 0.0 or position != 0.0 and allowed.has_zero(k):
+            return False
+        zeros += position == 0.0
+    return zeros >= LEAST

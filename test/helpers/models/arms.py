@@ -20,6 +20,7 @@ ARM = (
 </robot>"""
 )
 JOINTS = ["shoulder", "elbow", "slide"]
+MEASURED_ZERO = (1e-12, 0.0, 0.0)  # rad, rad, m: at zero by encoders; exact zeros are those of who measures nothing
 
 #: the same arm on a body that can float
 FLOATING_ARM = ARM.replace('<link name="base"/>', LINK.format(name="base", x=0.0, z=0.05, m=4.0))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from helpers.models.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS, MEASURED_ZERO
 from helpers.nodes.ros_nodes import (
     Conversation,
     change,
@@ -410,22 +410,22 @@ def test_a_description_of_the_same_joints_does_not_make_it_forget_the_last_state
 
             def has_another():
                 node.poll()
-                found.append(refused(REST))
+                found.append(refused(MEASURED_ZERO))
                 return node.engine is not before
 
             wait_until(has_another, "the other robot")
             return found
 
         for _ in range(AGREEING - 1):
-            assert not refused(REST)  # nor believed yet
-        assert any("no velocity" in reason for reason in refused(REST))
-        assert not refused(REST)
+            assert not refused(MEASURED_ZERO)  # nor believed yet
+        assert any("no velocity" in reason for reason in refused(MEASURED_ZERO))
+        assert not refused(MEASURED_ZERO)
         assert not any(refused_until_it_has_another(ARM.replace('value="2.0"', 'value="2.5"')))
-        assert not refused(REST)
+        assert not refused(MEASURED_ZERO)
         assert not any(refused_until_it_has_another(ARM.replace("shoulder", "hip")))
         for _ in range(AGREEING - 2):  # one was read already
-            assert not refused(REST)
-        assert any("no velocity" in reason for reason in refused(REST))
+            assert not refused(MEASURED_ZERO)
+        assert any("no velocity" in reason for reason in refused(MEASURED_ZERO))
 
 
 def test_a_command_that_was_on_its_way_for_longer_than_others_does_not_pass(ros, monkeypatch):

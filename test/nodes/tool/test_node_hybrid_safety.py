@@ -113,7 +113,7 @@ def test_a_singular_start_configures_and_engaging_says_so(ros, arm):
         wrenches = ros.publisher(WrenchStamped, "wrench", qos_profile_sensor_data)
         efforts = ros.collect(JointState, f"{node.name}/effort")
         engage = ros.client(SetBool, f"{node.name}/engage")
-        state = joint_state([f"{name}_joint" for name in names], [0.0] * 6, [0.0] * 6, stamp=2_000_000_000)
+        state = joint_state([f"{name}_joint" for name in names], [1e-12] * 6, [0.0] * 6, stamp=2_000_000_000)
         wrench = WrenchStamped(header=state.header)
         wrench.header.frame_id = "tool0"
 

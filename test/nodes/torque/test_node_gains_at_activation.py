@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from helpers.models.arms import ARM
+from helpers.models.arms import ARM, MEASURED_ZERO
 from helpers.models.robots import robot_file
 from helpers.nodes.ros_nodes import Conversation, joint_state, needs_ros, wait_until
 from helpers.nodes.torque_talk import answered
@@ -30,7 +30,7 @@ STABLE = {"kp": [300.0, 20.0, 200.0], "kd": [15.0, 0.5, 10.0]}
 class Simulated(Conversation):
     """A robot by forward dynamics, which gets each effort some periods late."""
 
-    def __init__(self, ros, node, robot=None, q=(0.0, 0.0, 0.0), late=1):
+    def __init__(self, ros, node, robot=None, q=MEASURED_ZERO, late=1):
         from rclpy.qos import qos_profile_sensor_data
         from sensor_msgs.msg import JointState
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.models.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS, MEASURED_ZERO
 from helpers.nodes.ros_nodes import Ros, change, in_this_process, joint_state, needs_ros, others_run, wait_until
 from helpers.nodes.silences import Oracle
 from helpers.nodes.torque_talk import Talk
@@ -90,6 +90,25 @@ def test_a_robot_that_is_found_elsewhere_is_believed_once_some_states_agree(ros,
         np.testing.assert_allclose(found, robot.inverse_dynamics(there, REST, REST), rtol=1e-12)
         assert doubted == (before == "elsewhere")
         assert all(abs(effort.effort[0] - found[0]) < 1e-9 for effort in talk.efforts[doubted:])
+
+
+def test_zeros_that_come_alone_at_first_are_not_answered_before_the_robot_is_heard(ros, robot):
+    """Of another publisher, while the robot's has not been discovered yet; and a robot at zero is believed later."""
+    with ros.start("feedforward", {**PATIENT, **BARE, "most_refused": 0}, name="begun_by_zeros") as node:
+        talk, there = Talk(ros, node), np.array([1.0, -0.8, 0.2])
+        begin = time.time_ns() - 10**9
+        for k in range(60):
+            talk.states.publish(talk.message(REST, REST, stamp=begin + k * 10**7))
+            time.sleep(0.002)
+        for k in range(60, 80):
+            talk.states.publish(talk.message(there if k % 2 else REST, REST, stamp=begin + k * 10**7))
+        talk.diagnosed("where 3 states in a row must agree, and 1 did")
+        assert not talk.efforts
+        found = talk.ask(there, REST)
+        np.testing.assert_allclose(found, robot.inverse_dynamics(there, REST, REST), rtol=1e-12)
+    with ros.start("feedforward", {**PATIENT, **BARE}, name="at_zero") as node:
+        talk = Talk(ros, node)
+        np.testing.assert_allclose(talk.ask(REST, REST), robot.gravity(REST), rtol=1e-12)
 
 
 def test_an_effort_far_from_what_was_commanded_is_not_answered(ros, robot):
@@ -305,7 +324,7 @@ def tell(node, age=0.0):
     """A state at rest, measured so many seconds ago."""
     from rclpy.serialization import serialize_message
 
-    state = joint_state(JOINTS, REST, REST, stamp=time.time_ns() - round(1e9 * age))
+    state = joint_state(JOINTS, MEASURED_ZERO, REST, stamp=time.time_ns() - round(1e9 * age))
     node.on_joint_state(serialize_message(state))
     return state
 

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from helpers.models.arms import ARM, JOINTS
+from helpers.models.arms import ARM, JOINTS, MEASURED_ZERO
 from helpers.nodes.ros_nodes import joint_state, needs_ros, wait_until
 from helpers.nodes.torque_talk import Talk
 
@@ -31,7 +31,11 @@ class Clocked(Talk):
 
     def message(self, q, v, effort=()):
         self.now += round(1e9 * PERIOD)
-        return joint_state(JOINTS, q, v, effort, self.now)
+        return joint_state(JOINTS, q if np.any(q) else MEASURED_ZERO, v, effort, self.now)
+
+    def zeros(self, v=()):
+        """Of a publisher that measures nothing."""
+        return joint_state(JOINTS, REST, v, stamp=self.message(REST, REST).header.stamp)
 
     def is_well_at(self, q):
         """Its diagnostics have no complaint from now on, while it answers a robot that stands at q."""
@@ -191,7 +195,7 @@ def test_two_publishers_that_contradict_each_other_end_the_control_and_are_named
         for _ in range(5):
             talk.states.publish(talk.message(there, REST))
             time.sleep(0.002)
-        zeros.publish(talk.message(REST, REST))
+        zeros.publish(talk.zeros(REST))
         time.sleep(0.002)
     assert "joint states of several publishers contradict each other: /" in talk.node.log
     talk.diagnosed("the control has ended: joint states of several publishers")
@@ -211,7 +215,7 @@ def test_zeros_that_come_alone_once_the_driver_is_dead_are_no_robot(talk, robot)
         wait_until(zeros.get_subscription_count, "a subscriber of zeros")
 
         def beside():  # too few in a hundred to end the control
-            zeros.publish(talk.message(REST, ()))
+            zeros.publish(talk.zeros())
             for _ in range(9):
                 talk.ask(there, REST)
             return talk.was_diagnosed("contradict each other, which come from /joint_state_publisher, /tester")
@@ -223,7 +227,7 @@ def test_zeros_that_come_alone_once_the_driver_is_dead_are_no_robot(talk, robot)
 
         def alone():
             talk.now += 100_000_000
-            zeros.publish(talk.message(REST, ()))
+            zeros.publish(talk.zeros())
             time.sleep(0.01)
             return talk.was_diagnosed("all joints are exactly at zero, and at rest, but 'shoulder' was last at 1.5")
 
