@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from rbd_dynamics.common.by_name import ByName
 from rbd_dynamics.common.deprecated import successor
 from rbd_dynamics.common.excerpt import excerpt, shortened
-from rbd_dynamics.common.real_numbers import real_array, transposed_hint
+from rbd_dynamics.common.real_numbers import all_finite, real_array, transposed_hint
 from rbd_dynamics.model.drives import Drive
 from rbd_dynamics.model.joints import JointKind
 from rbd_dynamics.model.joints.base import vector_of
@@ -345,9 +345,8 @@ class Model:
             names = ", ".join(self.joint_names)
             text = shortened(f"{what} has shape {array.shape}, expected (..., {size}) for joints {names}")
             raise ValueError(text + transposed_hint(array.shape, size))
-        finite = np.isfinite(array)
-        if not finite.all():
-            bad = tuple(int(k) for k in np.argwhere(~finite)[0])
+        if not all_finite(array):
+            bad = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
             for joint in self.joints:
                 start, length = place(joint)
                 if start <= bad[-1] < start + length:

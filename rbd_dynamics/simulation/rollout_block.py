@@ -70,9 +70,9 @@ class Block:
         self._count, self._every, self._kept = count, every, (all_q[:, self.samples], all_v[:, self.samples])
         nq, nv = one.model.nq, one.model.nv
         self._done = 0  # steps
+        self._lost = False  # some have diverged
         self._alive, self._ended = np.ones(count, dtype=bool), np.full(count, -1, dtype=np.int64)
         self._to_do = np.ones(count)  # steps of each that is alive
-        self._tau = np.zeros((count, nv))
         # Each step is from one state to the next: where the kernel refuses a sample, the one before is there. Where all
         # are kept they are where they stay, else in two places by turns, as all that is not kept.
         self._direct = every == 1
@@ -81,7 +81,11 @@ class Block:
         self._tracks = [track[:, self.samples] if self._direct else track for track in tracks]
         self._begin = [track.shape[2] * first if self._direct else 0 for track in tracks]  # numbers before the first's
         self._apart = [track.shape[1] * track.shape[2] for track in tracks]
-        a, side, self._counts = self._turns = [np.zeros((2, count, size)) for size in (nv, nv, 2)]
+        sizes = (nv, nv, 2)
+        self._blank = np.zeros(2 * count * sum(sizes) + count * nv)  # what begins with zeros
+        *parts, tau = np.split(self._blank, np.cumsum([2 * count * size for size in sizes]))
+        a, side, self._counts = self._turns = [part.reshape(2, count, -1) for part in parts]
+        self._tau = tau.reshape(count, nv)
         few = [np.zeros((count, size)) for size in (nq, nv, nv, nv, 2)]
         few_tau = np.zeros((count, nv))
         kernel = machine_code(one.quick.robot)
@@ -116,9 +120,9 @@ class Block:
         """The samples at other states, as if made for them."""
         np.copyto(self._inertia, self._robot.inertia_input)
         self._done = 0
-        self._alive[:], self._ended[:], self._to_do[:] = True, -1, 1.0
-        for array in (self._tau, *self._turns):
-            array[:] = 0.0
+        self._blank[:] = 0.0
+        if self._lost:
+            self._lost, self._alive[:], self._ended[:], self._to_do[:] = False, True, -1, 1.0
         for kept, state in zip(self._kept, (q, v)):
             kept[0] = state
         if not self._direct:
@@ -198,6 +202,7 @@ class Block:
     def _end(self, which: NDArray[np.bool_], step: int) -> None:
         """These have diverged."""
         if which.any():
+            self._lost = True
             self._alive &= ~which
             self._ended[which] = step
             self._to_do[which] = 0.0

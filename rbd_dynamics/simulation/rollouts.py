@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rbd_dynamics.common.excerpt import excerpt
 from rbd_dynamics.common.process.processors import usable
-from rbd_dynamics.common.real_numbers import real_array
+from rbd_dynamics.common.real_numbers import all_finite, real_array
 from rbd_dynamics.constraints import ConstraintSet
 from rbd_dynamics.contacts import Contact, ContactFinder, ContactSet
 from rbd_dynamics.model.model import Model
@@ -242,9 +242,8 @@ def _kept(out: Rollouts, samples: int, q: Array, v: Array) -> tuple[Array, Array
 
 
 def _check_finite(name: str, array: Array) -> None:
-    finite = np.isfinite(array)
-    if not finite.all():
-        bad = tuple(int(k) for k in np.argwhere(~finite)[0])
+    if not all_finite(array):
+        bad = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name}: number {bad} is not finite")
 
 
