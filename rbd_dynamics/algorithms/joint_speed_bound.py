@@ -17,7 +17,6 @@ NEARS = 20.0  # 1/s: 0.1 rad away from its limit of position a joint moves towar
 SHARE_OF_APPROACH = 0.25  # at most: critically damped with what brakes
 LEARNT = 0.03  # s: in which it is seen that something holds a joint
 LIMIT_MARGIN = 0.1  # rad, m: from where on a joint is kept from its limit
-STOPS = 0.03  # of the margin to a limit of position: so far before it a joint stops, as what pushes it is learnt late
 SWEEPS = 32  # of Gauss and Seidel, from the tip to the base
 FAR = 1e9  # rad, m, and per s^2
 TINY = 1e-300
@@ -36,15 +35,15 @@ Distances = tuple[Scalar, Scalar] | None
 
 
 def distances(
-    positions: Vector, lower: Vector, upper: Vector, margins: Vector, limited: Sequence[bool]
+    positions: Vector, lower: Vector, upper: Vector, margins: Vector, stops: Vector, limited: Sequence[bool]
 ) -> list[Distances]:
-    """How far joints (nv) are from where they stop, a little before their limits of position; without margin far.
+    """How far joints (nv) are from where they stop: `stops` before their limits of position; without margin far.
 
     None of joints that are not `limited`.
     """
     found: list[Distances] = []
-    for has, q, low, high, margin in zip(limited, positions, lower, upper, margins):
-        rest = where(less(0.0, margin), STOPS * margin, -FAR)
+    for has, q, low, high, margin, stop in zip(limited, positions, lower, upper, margins, stops):
+        rest = where(less(0.0, margin), stop, -FAR)
         found.append((q - low - rest, high - rest - q) if has else None)
     return found
 

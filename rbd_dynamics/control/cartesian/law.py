@@ -31,6 +31,7 @@ from rbd_dynamics.algorithms.modal_damping import ModalDamping
 from rbd_dynamics.algorithms.passive_forces import friction_torque, spring_torque
 from rbd_dynamics.algorithms.tree_factor import MassFactor
 from rbd_dynamics.control.cartesian.gains import GainNumbers
+from rbd_dynamics.control.motion.joint_room import MARGIN
 from rbd_dynamics.kernels.inputs import Inputs
 from rbd_dynamics.model.model import Frame
 from rbd_dynamics.spatial.lie import log_so3, right_jacobian_inverse_so3
@@ -43,6 +44,7 @@ Law = Literal["impedance", "operational_space"]
 LAWS = ("impedance", "operational_space")
 SINGULAR = 0.01  # of a row's mobility alone: where the others leave less to it, it is kept up
 LEAST_ROOM = 0.05  # share of an effort limit that is left to motion, whatever gravity takes
+STOPS = 0.5  # of the margin to a limit of position: so far before it a joint stops, but not before the wanted motion
 LIMIT_SPRING = 0.3  # over the reaction time: what keeps a joint from its limit, critically damped, is stable at that
 
 
@@ -141,7 +143,7 @@ class CartesianLaw:
         ]
         opposed = [gravity * g + springs * s + coriolis * c for g, s, c in zip(weight, held, centrifugal)]
         ahead = foreseen(v, x.v_before, x.span[0], gains.reaction_time)
-        left = distances(x.q, x.lower, x.upper, x.margins, self.limited)
+        left = distances(x.q, x.lower, x.upper, x.margins, _stops(x), self.limited)
         bound = SpeedBound.of(ahead, x.speeds, gains.reaction_time, left)
         outside = from_outside(x.outside, x.driven, [a - b for a, b in zip(v, x.v_before)], x.span[0], x.dt[0])
         driven = W.solve_transposed(W.solve([a - b for a, b in zip(torque, opposed)]))
@@ -210,6 +212,16 @@ class CartesianLaw:
         measure, gradient = manipulability(x.model, x.q, frame)
         away = singularity_torque(measure, gradient, gains.least_measure, gains.singularity_stiffness)
         return [a + b for a, b in zip(kept, away)], measure
+
+
+def _stops(x: Inputs) -> list[Scalar]:
+    """How far before its limits each joint stops (nv): what pushes it is learnt late, as where a wrist is stretched."""
+    found: list[Scalar] = []
+    for low, high, margin in zip(x.lower, x.upper, x.margins):
+        stop, most = STOPS * margin, MARGIN[1] * (high - low)
+        most = where(less(most, MARGIN[0]), most, MARGIN[0])
+        found.append(where(less(stop, most), stop, most))
+    return found
 
 
 def shortened(torque: Vector, opposed: Vector, limits: Vector) -> list[Scalar]:

@@ -42,6 +42,7 @@ LAWS = ("geometric", "gauge_invariant")
 STUCK = 0.25  # of the rate with which an integral brings a free tool to its target
 STILL = 1e-4  # m/s, rad/s: no motion is wanted
 NEAR = 2e-3  # m, rad
+STOPS = 0.03  # of the margin to a limit of position: so far before it a joint stops, as what pushes it is learnt late
 
 
 class HybridOutput(NamedTuple):
@@ -169,7 +170,8 @@ class HybridLaw:
         for joint in x.model.joints:
             if self.limited[joint.v_index]:
                 positions[joint.v_index] = x.q[joint.q_index]
-        return distances(positions, x.lower, x.upper, x.margins, self.limited)
+        stops = [STOPS * margin for margin in x.margins]
+        return distances(positions, x.lower, x.upper, x.margins, stops, self.limited)
 
     def _posture(self, x: Inputs, stiffness: Scalar, damping: Scalar) -> list[Scalar]:
         """Acceleration towards the posture, of joints with one degree of freedom, and against motion."""
