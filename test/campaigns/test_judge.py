@@ -471,6 +471,32 @@ def test_judge_knows_that_the_guard_holds_the_robot_where_it_is():
     assert judge.counts.wrong == 1
 
 
+def test_judge_knows_that_the_guard_may_refuse_the_description_by_which_the_node_starts_anew():
+    """It keeps the one before, and its load, for as long as others come that it refuses."""
+    from campaigns.faults.robot import oracle
+
+    seen = []
+    judge = _judge(seen)
+    first, load = BEGIN + 10**9, (0.5, (0.01, 0.0, 0.1), (0.002, 0.0, 0.0, 0.002, 0.0, 0.002))
+    judge.effort(first, _right(judge, first, first), first + 10**6)
+    judge.event(1e-9 * first, "robot", "masses 21")
+    judge.event(1e-9 * first, "payload", load)
+    judge.event(1e-9 * first + 1, "anew", None)
+    stamp = first + 2 * 10**9
+    judge.effort(stamp, _right(judge, stamp, stamp), stamp + 10**6)
+    for k in range(5):
+        judge.event(1e-9 * stamp + 60 * k, "robot", "panda")
+    for later in range(10, 400, 10):
+        judge.effort(stamp + later * 10**9, _right(judge, stamp + later * 10**9, stamp), stamp + later * 10**9 + 10**6)
+    assert not seen
+    stamp += 400 * 10**9
+    held = oracle("masses 21", load).gravity(judge.motion.state(stamp)[0])
+    judge.guarded(held, stamp + 10**6, None, False)
+    assert (judge.counts.guarded_safe, judge.counts.wrong) == (1, 0)
+    judge.guarded(held + 3.0, stamp + 10**6, None, False)
+    assert judge.counts.wrong == 1
+
+
 def test_judge_knows_that_a_guard_that_waited_answers_what_is_not_stale():
     """It moves so much that what is safe at one state is not at the others."""
     from campaigns.faults.judging.judge import Judge

@@ -84,6 +84,7 @@ class Judge:
         self._stops: list[float] = []  # when the node went on after it was stopped, s
         self._robots: deque[str] = deque(["panda"], maxlen=3)
         self._loads: deque[Payload | None] = deque([None], maxlen=4)
+        self._guards_robots = ["panda"]  # different ones: the guard may refuse that by which the node starts anew
         self._start = Situation()  # of a node that starts
         self.recent: deque[str] = deque(maxlen=30)  # what was done to the node
         self._last_good = 0
@@ -116,6 +117,7 @@ class Judge:
         elif kind == "robot":
             self._changes.append(Change(kind, value, time, self.counts.published))
             self._robots.append(value)
+            self._guards_robots = [*(each for each in self._guards_robots if each != value), value][-4:]
         elif kind == "anew":
             self._changes.append(Change(kind, value, time, self.counts.published))
             self._unsettled = max(time + 60.0, self._unsettled)
@@ -617,8 +619,10 @@ class Judge:
             return True
         for stamp in self._states_of_the_guard(published):
             q, v = self.motion.state(stamp)
-            # the guard keeps its load when the node starts anew
-            for robot, payload in {(r, p) for r, known, _ in self._combinations() for p in (known, *self._loads)}:
+            # the guard keeps its load and its description when the node starts anew
+            known = [(robot, payload) for robot, payload, _ in self._combinations()]
+            robots = {robot for robot, _ in known} | {*self._guards_robots}
+            for robot, payload in product(robots, {payload for _, payload in known} | {*self._loads}):
                 model = oracle(robot, payload)
                 gravity = np.clip(model.gravity(q), -LIMITS, LIMITS)
                 part = np.clip(tau @ gravity / max(float(gravity @ gravity), 1e-9), 0.0, 1.0)
