@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a frame of a robot can get to, and in how many orientations, by inverse kinematics on a grid of points.
+"""The workspace of a frame, and in how many orientations it is reached, by inverse kinematics on a grid of points.
 
 The share of orientations that are reached at a point is its reachability index (Zacharias, Borst and Hirzinger,
 Capturing robot workspace structure: representing robot capabilities, IROS 2007).
@@ -69,7 +69,7 @@ def workspace(
     restarts: int = 20,
     seed: int = 0,
 ) -> Workspace:
-    """Where a frame can get to: each point of a grid is tried in each of some orientations.
+    """The workspace of a frame: each point of a grid is tried in each of some orientations.
 
     Parameters:
         frame: a link or joint by name.
@@ -149,7 +149,7 @@ def _grid(robot: Robot, frame: str, region: ArrayLike | None, spacing: float, tu
 
 
 def _stretched(model: Model, frame: str) -> tuple[Array, float]:
-    """Where the first joint stands that moves the frame (3), and how far from it the frame can be at most, m."""
+    """The place of the first joint that moves the frame (3), and how far from it the frame can be at most, m."""
     own = model.frame(frame)
     reach, body, last = 0.0, own.body, np.array(own.placement.p, dtype=float)
     if body == WORLD:

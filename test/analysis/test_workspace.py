@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,15 @@ def test_a_gantry_reaches_its_box_and_a_follower_reaches_as_far_as_its_leader_ta
     assert found.volume() == pytest.approx(6 * 4 * 3 * 1e-3)
     by_itself = workspace(robot, "link3", spacing=0.1, rotations=np.eye(3)[None])
     assert by_itself.volume() > 0.0 and np.linalg.norm(by_itself.points, axis=1).max() <= 0.35 + 0.1 + 0.3 + 0.15
+
+
+def test_threads_share_a_robot():
+    robot = with_wrist()
+    alone = workspace(robot, "link2", spacing=0.5)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: workspace(robot, "link2", spacing=0.5), range(8)))
+    for each in found:
+        np.testing.assert_array_equal(each.q, alone.q)
 
 
 def test_joints_that_are_held_stay_and_what_begins_there_is_repeatable():
