@@ -4,12 +4,13 @@
     python -m benchmarks.learning [--quick] [--json FILE]
 
 A UR5, on one core; a call ends when its result is there. Others are MuJoCo's MJX and adam, where they are installed.
-Rows whose library is not installed are left out.
+Rows whose library is not installed, or of a peer that fails with this version of JAX, are left out.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -45,7 +46,13 @@ def main() -> int:
         calls |= of_mjx(robot)
     table = Table("learning", ("by", "what", "a call, µs"), labels=2)
     for (by, what), call in calls.items():
-        times, trouble = guard.run(f"{by}, {what}", partial(seconds_per_call, {"": call}, rounds, 3, 5e-3))
+        try:
+            times, trouble = guard.run(f"{by}, {what}", partial(seconds_per_call, {"": call}, rounds, 3, 5e-3))
+        except Exception as error:
+            if by.startswith("rbd_dynamics"):
+                raise
+            print(f"left out, {by} cannot: {str(error)[:80]}", file=sys.stderr)  # not with this version of JAX
+            continue
         table.add(by, what, Figure.of(times[""], 1e6), trouble=trouble)
     return deliver(arguments, [table], settings="one core")
 
