@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -94,27 +95,25 @@ def workspace(
     start = model.start_position() if q0 is None else model.configuration(q0)
     if start.ndim != 1:
         raise ValueError(f"workspace: q0: expected one configuration, got {start.shape}")
-    points = _grid(robot, frame, region, float(spacing), len(turns))
+    points = _grid(robot, frame, region, float(spacing), len(turns), limits=limits)
+    search = partial(robot.inverse_kinematics, frame, limits=limits, held=held, tolerance=tolerance, seed=seed)
+    search(_poses(np.zeros((1, 3)), turns), start, restarts=0)  # what is wrong is said before long work
     begin = _nearest_samples(robot, frame, points, start, held, seed)
-    poses = np.tile(np.eye(4), (len(points), len(turns), 1, 1))
-    poses[..., :3, :3], poses[..., :3, 3] = turns, points[:, None]
     reached = np.zeros((len(points), len(turns)), dtype=bool)
     q = np.zeros((len(points), len(turns), model.nq))
     some = max(1, TOGETHER // len(turns))
     for first in range(0, len(points), some):
         own = slice(first, first + some)
-        found = robot.inverse_kinematics(
-            frame,
-            poses[own],
-            begin[own, None],
-            limits=limits,
-            held=held,
-            tolerance=tolerance,
-            restarts=restarts,
-            seed=seed,
-        )
+        found = search(_poses(points[own], turns), begin[own, None], restarts=restarts)
         reached[own], q[own] = found.reached, found.q
     return Workspace(points, turns, float(spacing), reached, q)
+
+
+def _poses(points: Array, rotations: Array) -> Array:
+    """(N, K, 4, 4) at each of N points in each of K orientations."""
+    poses = np.tile(np.eye(4), (len(points), len(rotations), 1, 1))
+    poses[..., :3, :3], poses[..., :3, 3] = rotations, points[:, None]
+    return poses
 
 
 def _cube() -> Array:
@@ -129,10 +128,10 @@ def _cube() -> Array:
     return np.array(found)
 
 
-def _grid(robot: Robot, frame: str, region: ArrayLike | None, spacing: float, turns: int) -> Array:
+def _grid(robot: Robot, frame: str, region: ArrayLike | None, spacing: float, turns: int, *, limits: bool) -> Array:
     """(N, 3) points, of the default region those within reach of stretched links."""
     if region is None:
-        middle, reach = _stretched(robot.model, frame)
+        middle, reach = _stretched(robot.model, frame, limits=limits)
         lower, upper = middle - reach, middle + reach
     else:
         bounds = real_array(region, "workspace: region")
@@ -148,31 +147,31 @@ def _grid(robot: Robot, frame: str, region: ArrayLike | None, spacing: float, tu
     return np.asarray(points[np.linalg.norm(points - middle, axis=1) <= reach])
 
 
-def _stretched(model: Model, frame: str) -> tuple[Array, float]:
+def _stretched(model: Model, frame: str, *, limits: bool) -> tuple[Array, float]:
     """The place of the first joint that moves the frame (3), and how far from it the frame can be at most, m."""
     own = model.frame(frame)
     reach, body, last = 0.0, own.body, np.array(own.placement.p, dtype=float)
     if body == WORLD:
         raise ValueError(f"workspace: no joint moves {frame!r}")
     while body != WORLD:
-        reach += float(np.linalg.norm(last)) + _travel(model, model.bodies[body].joint)
+        reach += float(np.linalg.norm(last)) + _travel(model, model.bodies[body].joint, limits=limits)
         last = np.array(model.bodies[body].placement.p, dtype=float)
         body = model.bodies[body].parent
     return last, reach
 
 
-def _travel(model: Model, joint: Joint) -> float:
+def _travel(model: Model, joint: Joint, *, limits: bool) -> float:
     """How far a joint shifts what it carries, m."""
     if isinstance(joint.kind, (Revolute, Spherical, Universal)):
         return 0.0
     travel = math.inf
-    if isinstance(joint.kind, Prismatic):
-        limits, mimic = joint.limits, joint.mimic
+    if limits and isinstance(joint.kind, Prismatic):
+        bounds, mimic = joint.limits, joint.mimic
         if mimic is None:
-            travel = max(abs(limits.lower), abs(limits.upper))
+            travel = max(abs(bounds.lower), abs(bounds.upper))
         else:
-            limits = model.joint(mimic.leader).limits
-            travel = max(abs(mimic.multiplier * x + mimic.offset) for x in (limits.lower, limits.upper))
+            bounds = model.joint(mimic.leader).limits
+            travel = max(abs(mimic.multiplier * x + mimic.offset) for x in (bounds.lower, bounds.upper))
     if not travel < math.inf:
         raise ValueError(f"workspace: joint {joint.name!r} may shift the frame without limit: give a region")
     return travel

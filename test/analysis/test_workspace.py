@@ -75,6 +75,8 @@ def test_a_gantry_reaches_its_box_and_a_follower_reaches_as_far_as_its_leader_ta
     inside = ((found.points > low - EDGE) & (found.points < high + EDGE)).all(axis=1)
     np.testing.assert_array_equal(found.share, inside)
     assert found.volume() == pytest.approx(6 * 4 * 3 * 1e-3)
+    with pytest.raises(ValueError, match="may shift the frame without limit"):
+        workspace(robot, "link3", spacing=0.1, limits=False)
     by_itself = workspace(robot, "link3", spacing=0.1, rotations=np.eye(3)[None])
     assert by_itself.volume() > 0.0 and np.linalg.norm(by_itself.points, axis=1).max() <= 0.35 + 0.1 + 0.3 + 0.15
 
@@ -116,6 +118,8 @@ def test_joints_that_are_held_stay_and_what_begins_there_is_repeatable():
 def test_what_is_no_grid_is_said(options, said):
     with pytest.raises(ValueError, match=said):
         workspace(with_wrist(), "link2", **options)
+    with pytest.raises(TypeError, match="expected names of joints"):
+        workspace(with_wrist(), "link2", held="link1_joint")
 
 
 def test_what_has_no_bound_needs_a_region():

@@ -617,12 +617,13 @@ class Judge:
         """
         if not tau.any():
             return True
+        # the guard keeps its load and its description when the node starts anew
+        known = [(robot, payload) for robot, payload, _ in self._combinations()]
+        robots = {robot for robot, _ in known} | {*self._guards_robots}
+        loads = {payload for _, payload in known} | {*self._loads}
         for stamp in self._states_of_the_guard(published):
             q, v = self.motion.state(stamp)
-            # the guard keeps its load and its description when the node starts anew
-            known = [(robot, payload) for robot, payload, _ in self._combinations()]
-            robots = {robot for robot, _ in known} | {*self._guards_robots}
-            for robot, payload in product(robots, {payload for _, payload in known} | {*self._loads}):
+            for robot, payload in product(robots, loads):
                 model = oracle(robot, payload)
                 gravity = np.clip(model.gravity(q), -LIMITS, LIMITS)
                 part = np.clip(tau @ gravity / max(float(gravity @ gravity), 1e-9), 0.0, 1.0)
