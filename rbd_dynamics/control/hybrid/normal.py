@@ -49,6 +49,7 @@ PERIOD = 0.02  # s between two turns of the task frame
 AVERAGED = 0.02  # s: a tool that trembles where friction holds it does not move
 SINKING = 0.1  # s: one that trembles into what is soft goes along the normal as it does on average
 ALONG = 0.6  # share of the velocity that may be along the normal: a tool that bounces tells nothing
+STEADY = 0.1  # s of contact before: a frame that turns while the tool bounces keeps it bouncing
 
 
 class NormalEstimator:
@@ -115,6 +116,8 @@ class NormalEstimator:
         if mode == "approach":
             return False
         self._carry(self._point(q))
+        if self.supervisor.contact.steady < STEADY:
+            return False
         rotation = self._robot.pose(q, self.frame)[:3, :3]
         self._learn(self._velocity(q, v), rotation @ (wrench - self._free.zero)[3:], dt)
         self._since += dt

@@ -59,6 +59,7 @@ class Pressing:
         output: of the last step; None where there was none.
         drift: of the sensor.
         behind: s, by which efforts are commanded later than they were wanted, as they change no faster than they may.
+        steady: s, for which contact has been felt without a break.
     """
 
     def __init__(self, controller: HybridController, governor: TaskGovernor, limits: HybridLimits) -> None:
@@ -81,6 +82,7 @@ class Pressing:
         self._aside: Array | None = None  # efforts of what is felt beside the surface, for each N of its force
         self._pushed_aside = PushedAside(nv)
         self._leaves = np.flatnonzero(self.unilateral).tolist()
+        self.steady = 0.0 if self._leaves else np.inf
         self._touching = True  # what cannot be lost
         self._looked = self._felt_friction = 0.0  # s, since what can be let go was looked at
         self._in_time = self.bound.copy()  # of it, without friction
@@ -178,6 +180,7 @@ class Pressing:
         free = approach is not None and not self._again
         sense.update(least, dt, self.limits.contact_debounce, free=free)
         self._touching = sense.touches(least, self.limits.contact_force)
+        self.steady = self.steady + dt if self._touching else 0.0
 
     def touches(self, measured: Array) -> bool:
         """Contact is felt, by one reading; what cannot be lost is always felt."""

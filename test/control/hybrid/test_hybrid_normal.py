@@ -35,7 +35,10 @@ class Felt:
 
     def __init__(self):
         self.robot, _, controller, self.q, _ = pressing.scene(pressing.Case())
-        self.supervisor = SimpleNamespace(controller=controller, mode="press", tared=False)  # what it looks at
+        self.contact = SimpleNamespace(steady=1.0)
+        self.supervisor = SimpleNamespace(  # what it looks at
+            controller=controller, mode="press", tared=False, contact=self.contact
+        )
         self.estimator = NormalEstimator(self.supervisor, pressing.TOOL, options=OPTIONS)
         self.R = self.robot.pose(self.q, pressing.TOOL)[:3, :3]
 
@@ -105,6 +108,15 @@ def test_nothing_is_learnt_where_it_stands_or_is_hardly_touched():
         assert not felt.slide(tilted(5.0), speed=0.0049) and not felt.slide(tilted(5.0), size=2.99)
     assert not felt.estimator.normal.any()
     assert any(felt.slide(tilted(5.0), speed=0.0051, size=3.01) for _ in range(30))
+
+
+def test_nothing_is_learnt_while_contact_comes_and_goes():
+    """A frame that turns under a tool that bounces keeps it bouncing."""
+    felt = Felt()
+    felt.contact.steady = 0.09
+    assert not any(felt.slide(tilted(5.0)) for _ in range(30)) and not felt.estimator.normal.any()
+    felt.contact.steady = 0.11
+    assert any(felt.slide(tilted(5.0)) for _ in range(30))
 
 
 def test_a_tool_that_trembles_into_soft_ground_feels_the_normal_that_there_is():
