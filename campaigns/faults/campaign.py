@@ -75,6 +75,7 @@ def parameters(kind: str) -> dict[str, Any]:
     tool = oracle("panda", None).tool(MIDDLE)
     return {
         **common, "tool_frame": TOOL, "tool_orientation": [np.pi, 0.0, 0.0], "missing_velocity": "refuse",
+        "hold_load": False,  # but for a while, now and then
         "task_position": tool.translation.tolist(),
         "task_orientation": Rotation.from_matrix(
             tool.rotation @ Rotation.from_euler("xyz", [np.pi, 0.0, 0.0]).as_matrix()

@@ -26,7 +26,7 @@ class HybridFaults(Faults):
     holds_new_robots = True
 
     def own(self) -> Weighted:
-        return [(self.engage, 6.0), (self.hostile_wrench, 5.0), (self.lost_contact, 1.0)]
+        return [(self.engage, 6.0), (self.hostile_wrench, 5.0), (self.lost_contact, 1.0), (self.hold_load, 0.5)]
 
     def hostile_wrench(self) -> None:
         kind, message = hostile.wrench(self.rng)
@@ -54,6 +54,14 @@ class HybridFaults(Faults):
         self.control[2] = self.rng.choice((0.0, 100.0))
         time.sleep(0.3)
         self.control[2] = 0.0
+
+    def hold_load(self) -> None:
+        """For a while it makes up for loads; what it finds in a robot that does not answer is judged by bounds."""
+        self.tell("holds load", True)
+        self._set({"hold_load": True})
+        time.sleep(self.rng.uniform(1.0, 5.0))
+        self._set({"hold_load": False})
+        self.tell("holds load", False)
 
 
 class CartesianFaults(Faults):

@@ -519,3 +519,32 @@ def test_judge_knows_that_a_guard_that_waited_answers_what_is_not_stale():
     judge.guarded(held(int(stamps[0])) + 3.0, late, None, False)
     judge.guarded(held(late, -40.0), late, None, False)
     assert judge.counts.wrong == 2
+
+
+def test_judge_knows_that_a_hold_may_make_up_for_a_load_within_a_tenth_of_the_limits():
+    """Of hybrid_controller, while `hold_load` is on and until it has faded; then a hold is exact again."""
+    from campaigns.faults.judging.hybrid_judge import LETS_GO, HybridJudge
+    from campaigns.faults.robot import LIMITS, Motion, oracle
+    from campaigns.faults.sender import RING
+
+    seen, ring = [], np.zeros(RING + 2, dtype=np.int64)
+    judge = HybridJudge(Motion(BEGIN, 0.001), ring, seen.append)
+    model, first = oracle("panda", None), BEGIN + 10**9
+    stamps = first + 4 * 10**6 * np.arange(8000)
+    ring[: len(stamps)], ring[-2] = stamps, len(stamps)
+    held = judge.motion.state(first)[0]
+
+    def effort(k, load):
+        q, v = judge.motion.state(int(stamps[k]))
+        tau = model.torque(q, v, 400.0 * (held - q) - 40.0 * v) + load * LIMITS * [1, -1, 1, -1, 1, -1, 1]
+        judge.effort(int(stamps[k]), tau, int(stamps[k]) + 10**6)
+        return judge.counts.exact, judge.counts.bounds, judge.counts.wrong
+
+    time = 1e-9 * first
+    assert effort(0, 0.0) == (1, 0, 0) and effort(1, 0.05) == (1, 0, 1)
+    judge.event(time, "holds load", True)
+    assert effort(2, 0.05) == (1, 1, 1) and effort(1000, -0.09) == (1, 2, 1) and effort(1001, 0.2) == (1, 2, 2)
+    judge.event(time + 5.0, "holds load", False)
+    assert effort(1300, 0.05) == (1, 3, 2)
+    late = round((5.0 + LETS_GO) / 4e-3) + 10
+    assert effort(late, 0.05) == (1, 3, 3) and effort(late + 1, 0.0) == (2, 3, 3)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ def _oracle():
     return oracle("panda", None)
 
 
-def _cartesian():
+def _cartesian(speeds=SPEEDS):
     """(controller with these limits of velocity, judge, violations)."""
     from campaigns.faults.judging.braking import REACTION
     from campaigns.faults.judging.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, CartesianJudge
@@ -37,7 +39,7 @@ def _cartesian():
     )
     seen = []
     judge = CartesianJudge(Motion(BEGIN, 0.02), np.zeros(RING + 2, np.int64), seen.append)
-    return CartesianController(robot, TOOL, gains=gains, velocity_limits=SPEEDS), judge, seen
+    return CartesianController(robot, TOOL, gains=gains, velocity_limits=speeds), judge, seen
 
 
 def _sent(judge, k, stamp):
@@ -203,3 +205,55 @@ def test_a_hold_of_hybrid_controller_changes_all_efforts_in_proportion(together)
             judge.now = judge.now.__class__(settings=judge.now.settings, desired=type(judge.now.desired)(at + 0.01))
         judge.effort(stamp, before, stamp + 10**6)
     assert judge.counts.wrong == (0 if together else 5)
+
+
+def test_a_hold_whose_first_answer_nobody_saw_may_have_softer_gains():
+    """Seen: 56 efforts called wrong. The first effort of a new engine was lost; it had been cut by its rate, so that
+    gains were softer from the first one on that was seen."""
+    controller, judge, seen = _cartesian([2.0] * 7)  # nothing is braked
+    stamps = (BEGIN + 10**9 + PERIOD * np.arange(200)).tolist()
+    judge.event(1e-9 * BEGIN, "settings", {"joint_velocity_limits": (2.0,)})
+    judge.event(1e-9 * stamps[60], "robot", "panda")  # which another engine is built for
+    held, _ = judge.motion.state(stamps[0])
+    share = 1.0
+    for k, stamp in enumerate(stamps):
+        _sent(judge, k, stamp)
+        q, v = judge.motion.state(stamp)
+        if k == 100:
+            held, share = q, 0.62
+            controller.reset()
+        elif k > 100:
+            share += PERIOD * 1e-9 / 0.2 * (1.0 - share)
+        controller.soften(share)
+        tau = controller.step(q, v, controller.chart(held), posture=held, dt=1e-9 * PERIOD if k else 0.0).tau.copy()
+        if k != 100:
+            judge.effort(stamp, tau, stamp + 10**6)
+        if judge.counts.wrong:
+            break
+    assert (judge.counts.wrong, judge.counts.exact) == (0, len(stamps) - 1), seen[:1]
+
+
+@pytest.mark.parametrize("told", ["before", "meanwhile"])
+def test_a_node_that_has_begun_anew_may_carry_what_it_was_told_before_its_first_effort(told):
+    """Seen: for 37 s its efforts were passed by bounds alone, and then 178 called wrong."""
+    from campaigns.faults.judging.desired import Hold
+    from campaigns.faults.judging.judge import Judge
+    from campaigns.faults.robot import Motion, oracle
+    from campaigns.faults.sender import RING
+
+    seen, ring = [], np.zeros(RING + 2, np.int64)
+    judge = Judge(Motion(BEGIN, 0.02), ring, seen.append)
+    first, later = BEGIN + 10**9, BEGIN + 5 * 10**9
+    ring[:2], ring[-2] = (first, later), 2
+    start, load = judge.now.settings, (0.5, (0.01, 0.0, 0.1), (0.002, 0.0, 0.0, 0.002, 0.0, 0.002))
+    changed = {"terms": ("inertia", "coriolis"), "kp": (70.0,)}
+    judge.event(1e-9 * first - 0.1, "settings", changed)
+    q, v = judge.motion.state(first)
+    own = replace(start, **changed).torque(oracle("panda", None), q, v, Hold(q), first)[0]
+    judge.effort(first, own, first + 10**6)
+    judge.event(1e-9 * first + 1.0, "anew", None)
+    judge.event(1e-9 * first + (2.0 if told == "meanwhile" else 0.5), "payload", load)
+    q, v = judge.motion.state(later)
+    carried = oracle("panda", load if told == "meanwhile" else None)
+    judge.effort(later, start.torque(carried, q, v, Hold(q), later)[0], later + 10**6)
+    assert (judge.counts.exact, judge.counts.wrong) == (2, 0) and judge.now.settings == start, seen[-1:]

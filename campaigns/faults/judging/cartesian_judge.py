@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ LOOKED_FOR = 0.2  # s: on the way, so often is asked whether anything else expla
 RESTED = 0.05  # s: and so often, whether it is over
 CREPT = 1e-6  # N m, of a posture that comes to rest more slowly than the tool: between two looks at it
 LIKELIEST = 3  # wishes that may have been carried out
+UNSEEN = 20  # states without an answer, at one of which a hold with softer gains may have begun
 NEWTON = 8  # steps
 MOST_BASES = 24  # robots, loads and settings for which a hold is looked for
 MOST_HISTORIES = 4  # of engines that may be the present one
@@ -432,6 +433,8 @@ class CartesianJudge(Judge):
             candidates: Iterable[tuple[Situation, Held]] = self._tried_holds[1]
         else:
             candidates = self._holds(stamp, q, v, tau)
+        if self._falls:
+            candidates = chain(candidates, self._begun_softly(stamp))
         tried = []
         for base, held in candidates:
             tried.append((base, held))
@@ -440,6 +443,17 @@ class CartesianJudge(Judge):
                 yield situation
         self._tried_holds = effort, tried
         yield from self._begun_anew(stamp, q, v, tau)
+
+    def _begun_softly(self, stamp: int) -> Iterator[tuple[Situation, Held]]:
+        """Holds at this state, or at one of the last whose answers nobody saw: their efforts may have been cut, so that
+        gains are softer from the first that is seen. Of those an effort does not tell where it pulls."""
+        last = self._answered[-1] if self._answered else stamp
+        seen = self._latest(stamp, UNSEEN)
+        for robot, payload, settings in self._combinations()[:LIKELIEST]:
+            base, model = replace(self.now, robot=robot, payload=payload, settings=settings), oracle(robot, payload)
+            for at in seen[seen > last][::-1].tolist():
+                q = self.motion.state(at)[0]
+                yield base, Held(*_pose(model, q), q, np.zeros(6))
 
     def _but_for_brakes(self, stamp: int, tau: Array) -> bool:
         """Whether nearly all joints have the efforts of what is held, or of a hold at this very state, and the others
@@ -509,8 +523,7 @@ class CartesianJudge(Judge):
             poses, postures = [*poses, (known.R, known.p)], [*postures, known.posture[None]]
             wrenches.append(known.wrench)
         bases = [replace(self.now, robot=r, payload=p, settings=s) for r, p, s in self._combinations()[:MOST_BASES]]
-        if any(change.part == "anew" for change in self._changes):
-            bases += [replace(self._start, robot=robot) for robot in self._robots]
+        bases += self._begun_anew_as()
         knowns = [known for _, known in self._known(stamp, v)]
         for base, known in product(bases, knowns):
             for held in _holds(base, known, stamp, q, v, tau, states, poses, np.concatenate(postures), wrenches):

@@ -33,6 +33,7 @@ STATE_TIMEOUT = 0.1  # s, of the nodes
 ALLOWANCE = 0.02  # s beyond it, for the write
 GUARD_QUEUE = 0.05  # s that a command may have waited in the guard
 TRIED = 300  # combinations of changes
+TRIED_ANEW = 4  # of settings, of a node that begins
 #: s after which a change that never came is not waited for, by its part; a robot may be built for minutes
 FORGOTTEN = {"desired": 5.0, "points": 30.0, "settings": 300.0, "payload": 300.0, "robot": 300.0, "anew": 60.0}
 #: efforts that answered since, too, before a motion is forgotten: a node that gets no processor takes it up later
@@ -177,7 +178,7 @@ class Judge:
         """
         if self._is_made(stamp, tau, time):
             return True
-        if not self.softer.may_have_fallen(stamp):
+        if not self.softer.may_have_fallen(stamp, unseen=self._unseen_before(stamp)):
             return False
         self._falls = True
         found = self._is_made(stamp, tau, time)
@@ -233,7 +234,13 @@ class Judge:
         """Of its gains, by which an effort may be explained."""
         yield from self.softer.known(stamp)
         if self._falls:
-            yield from self.softer.found(torque, tau, self._just_before(stamp), settings.limits, stamp)
+            before, unseen = self._just_before(stamp), self._unseen_before(stamp)
+            yield from self.softer.found(torque, tau, before, settings.limits, stamp, unseen=unseen)
+
+    def _unseen_before(self, stamp: int) -> bool:
+        """Whether a state after the last answer has had none that was seen."""
+        last = self._answered[-1] if self._answered else stamp
+        return bool((self._latest(stamp - 1, 1) > last).any())
 
     def _just_before(self, stamp: int) -> Array | None:
         """The last effort, None where it is long ago."""
@@ -454,8 +461,7 @@ class Judge:
         stamps = np.append(stamps, [stamp, *self._answered, *self._others])
         q_d = self.motion.positions(stamps)
         bases = [replace(self.now, robot=r, payload=p, settings=s) for r, p, s in self._combinations()]
-        if any(change.part == "anew" for change in self._changes):
-            anew = [replace(self._start, robot=robot) for robot in self._robots]
+        if anew := self._begun_anew_as():
             bases += anew
             for change in self._sent[::-1]:  # a set-point that came before its first effort was seen
                 if change.part == "desired" and isinstance(change.value, SetPoint):
@@ -479,6 +485,17 @@ class Judge:
                 situation = replace(base, desired=Hold(q_d[k]))
                 if self._fits(situation, stamp, q, v, tau):
                     yield situation
+
+    def _begun_anew_as(self) -> list[Situation]:
+        """What a node that has begun anew may be in, also where something was sent before its first effort."""
+        starts = [change.time for change in self._sent if change.part == "anew"]
+        if not starts:
+            return []
+        later = [change for change in self._sent if change.time > starts[-1]]
+        loads = [None, *(change.value for change in later if change.part == "payload")][-LATEST:]
+        settings = with_changes(self._start.settings, later)[:TRIED_ANEW]
+        parts = product(dict.fromkeys(loads), dict.fromkeys(settings), dict.fromkeys(self._robots))
+        return [replace(self._start, robot=r, payload=p, settings=s) for p, s, r in parts]
 
     @staticmethod
     def _of_holds(base: Situation, stamp: int, q: Array, v: Array, q_d: Array) -> Callable[[float], Array]:

@@ -60,20 +60,31 @@ class Softer:
         if share < 1.0:  # another engine begins with all of them
             yield 1.0
 
-    def may_have_fallen(self, stamp: int) -> bool:
-        """Or have come back in other steps than are known."""
-        return self._share < 1.0 or self.cut or stamp - self._at > GAP * 1e9
+    def may_have_fallen(self, stamp: int, *, unseen: bool = False) -> bool:
+        """Or have come back in other steps than are known. unseen: states before may have had an answer that was."""
+        return self._share < 1.0 or self._may_fall(stamp, unseen)
+
+    def _may_fall(self, stamp: int, unseen: bool) -> bool:
+        return self.cut or unseen or stamp - self._at > GAP * 1e9
 
     def found(
-        self, torque: Callable[[float], Array], tau: Array, before: Array | None, limits: Array, stamp: int
+        self,
+        torque: Callable[[float], Array],
+        tau: Array,
+        before: Array | None,
+        limits: Array,
+        stamp: int,
+        *,
+        unseen: bool = False,
     ) -> Iterator[float]:
         """Shares that may explain the effort `tau`, if it may have fallen.
 
         torque: by share, without limits, quadratic in it. before: the last effort, from which tau is on its way.
+        unseen: see `may_have_fallen`.
         """
         passed = 1e-9 * (stamp - self._at)
         most, least = self.now(stamp), 0.0
-        if not self.cut and passed <= GAP:
+        if not self._may_fall(stamp, unseen):
             least = 1.0 - (1.0 - self._share) * math.exp(-max(passed, 0.0) / RECOVERY) - SLACK
         none, stiff, damp = parts(torque)
         if not (stiff.any() or damp.any()):

@@ -233,7 +233,7 @@ class HybridControllerParameters(ToolParameters):
         40.0, "Damping with which the tool is held while not engaged, 1/s", minimum=0.0, maximum=1000.0, dynamic=True
     )
     hold_load: bool = parameter(
-        False,
+        True,
         "While not engaged: make up for what acts on the arm beside its model, such as a load it does not know, within "
         "a tenth of its effort limits; it is held more stiffly by that",
         dynamic=True,

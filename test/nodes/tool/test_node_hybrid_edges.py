@@ -252,6 +252,24 @@ def test_what_is_deactivated_and_activated_while_it_presses_holds_and_may_press_
     np.testing.assert_allclose(rig.forces[-50:], 10.0, rtol=0.05)
 
 
+def test_a_load_that_nobody_told_of_is_made_up_for_while_it_holds(rig):
+    """Half a kilogram at the tool, from the side of the world: with `hold_load` it sinks less than a third as far."""
+    rig.engage(False)
+    rig.plant.reset(start(0.05))
+    rig.run(0.1)
+    before, body = rig.robot_height(), rig.plant.model.body(pressing.TOOL).id
+    sunk = []
+    for parameters in ({}, {"hold_load": False}):
+        put(rig, **parameters)
+        rig.plant.data.xfrc_applied[body, 2] = -5.0
+        shares, _ = watched(rig, 0.6)
+        assert shares.max() < 0.2
+        sunk.append(before - rig.robot_height())
+    put(rig, hold_load=True)
+    rig.plant.data.xfrc_applied[body, 2] = 0.0
+    assert 0.0 < sunk[0] < 1.5e-3 and sunk[0] < 0.3 * sunk[1], sunk
+
+
 def test_another_description_lets_the_force_fade_and_holds(rig):
     """With 0.1 g more at the hand: the force fell to nothing within 42 ms before, and the tool was at 0.14 m/s."""
     text = PARAMETERS["robot_description"]
