@@ -40,6 +40,7 @@ public:
     hold_.start(q);
     rates_.start();
     ended_ = {};
+    own_ = {};
     since_end_ = INFINITY;
     is_holding_ = is_first_ = is_ready_ = true;
   }
@@ -112,6 +113,7 @@ public:
         robot_package_gravity(q.data(), load_.inertia().data(), weight.data()) != ROBOT_PACKAGE_OK)
         return Status::bad_result;
       for (std::size_t i = 0; i < nv; ++i) tau_[i] -= weight[i];
+      own_ = weight;
     }
     rates_.follow(
       tau_, is_in_haste() ? settings().urgent_rates : settings().effort_rates, elapsed, true);
@@ -217,15 +219,23 @@ private:
 
   Status hold(const Vector & q, const Vector & v, double elapsed)
   {
+    Vector driven = rates_.efforts();
+    for (std::size_t i = 0; i < nv; ++i) driven[i] += own_[i];
+    hold_.commanded(driven);
     const std::size_t moved = hold_.stay(q, limits());
     if (moved < nv && (ended_.why == Halt::no || ended_.why == Halt::by_request))
       ended_ = {Halt::moved_while_held, static_cast<double>(moved)};
     if (!has_rows_) pressing_.push.let_go();
     pressing_.fade(wrench_, elapsed);
+    HeldRobot robot{q, v, elapsed, wrench_.felt().efforts, wrench_.works() && has_rows_};
     Vector still_pressing{};
-    for (std::size_t i = 0; i < nv; ++i) still_pressing[i] = force() * rows_.A[0][i];
+    for (std::size_t i = 0; i < nv; ++i)
+    {
+      still_pressing[i] = force() * rows_.A[0][i];
+      robot.touched[i] += felt() * rows_.A[0][i];
+    }
     return hold_.efforts(
-      q, v, still_pressing, wrench_.felt().efforts, elapsed, settings(), load_.inertia(), tau_);
+      robot, still_pressing, wrench_.felt().efforts, settings(), load_.inertia(), tau_);
   }
 
   // Coordinates of a place of the tool beside the task frame. False where they are not finite.
@@ -259,6 +269,7 @@ private:
   Problem ended_;
   double since_end_ = INFINITY;  // s
   Vector tau_{};
+  Vector own_{};  // efforts of the robot, which compensates its weight itself
   bool is_holding_ = true, is_first_ = true;
   bool is_ready_ = true;  // a force above 0 begins to press
 };

@@ -61,6 +61,11 @@ struct PressingPlace
   }
 };
 
+// 1/s, with which an unknown load may be looked for: where cycles are as long as they should be,
+// 2^(1 / load_steps) times as long, and so on.
+constexpr std::size_t load_periods = 24;
+using LoadRates = std::array<double, load_periods>;
+
 // What is the same in every step.
 struct HybridSettings
 {
@@ -76,6 +81,7 @@ struct HybridSettings
   double actuator_lag = 0.0;    // s
   double twist_timeout = 0.5;   // s, after which a twist from the topic ends
   double period = 1e-3;         // s
+  LoadRates load_rates{};       // see load_rates_of
   std::size_t unseen_steps =
     release_unseen;  // of release_step, from when contact is lost to when the push falls
 };
