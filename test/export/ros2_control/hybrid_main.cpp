@@ -208,24 +208,35 @@ int main()
     } else if (command == "load_rates") {
       print(settings.load_rates);
     } else if (command == "held_anew") {
-      hold.begin({}, false);
-    } else if (command == "hold") {  // q, v, the last efforts, touched, whether that is known, force, elapsed
+      hold.begin();
+    } else if (command == "let_go") {
+      hold.let_go();
+    } else if (command == "hold" || command == "fade") {
+      // q, v, the last efforts, touched, whether that is known, elapsed, force; to fade: force before, efforts before,
+      // felt beside
       arm::HeldRobot held;
-      Vector last{}, pressing{}, efforts{};
+      Vector last{}, pressing{}, efforts{}, pushed{}, beside{};
       read(held.q), read(held.v), read(last), read(held.touched);
       held.is_touch_known = next() != 0.0;
-      const double force = next();
       held.elapsed = next();
+      const double force = next(), before = command == "fade" ? next() : force;
       arm::PressedRows rows{};
       if (!rows.of(held.q, held.v, settings.place)) return 12;
-      for (std::size_t i = 0; i < arm::nv; ++i) pressing[i] = force * rows.A[0][i];
+      const auto pressed = [&](double times) {
+        for (std::size_t i = 0; i < arm::nv; ++i) pressing[i] = times * rows.A[0][i];
+        return pressing;
+      };
+      if (command == "fade") read(pushed), read(beside);
       arm::Approach::Beginning from{};
       arm::Task acceleration{};
       std::size_t moved = 0;
       const bool is_well = cycle([&] {
         hold.commanded(last);
         moved = hold.stay(held.q, settings.limits);
-        return hold.efforts(held, pressing, {}, settings, loads.inertia(), efforts) == arm::Status::ok &&
+        const bool fades = command == "fade";
+        if (fades && hold.fade(held, pressed(before), pushed, beside, settings, loads.inertia()) != arm::Status::ok)
+          return false;
+        return hold.efforts(held, pressed(force), settings, loads.inertia(), efforts) == arm::Status::ok &&
                hold.against_the_model(held.q, held.v, rows, settings, loads.inertia(), from, acceleration);
       });
       if (!is_well) return 13;

@@ -38,6 +38,8 @@ class Moment(NamedTuple):
     silent: bool = False
     anew: bool = False
     off: float = 0.0  # rad, by which it is moved at once
+    leans: float = 0.0  # N, that it pushed along x as holding began, where -1 times as much is felt
+    lets_go: bool = False
 
 
 def moments() -> list[Moment]:
@@ -76,19 +78,30 @@ class Held:
         hold, robot, arm = self.hold, self.hold.controller.robot, self.arm
         self.q[1] += moment.off
         q, v = self.q.copy(), self.v.copy()
-        pushed = moment.push * robot.jacobian(q, arm.frame)[5]
+        pushed = moment.push * robot.jacobian(q, arm.frame, reference="aligned")[5]
         touched = None if moment.silent else moment.felt * pushed
         if moment.anew:
             hold.at = None
+            hold.let_go()
             self.lines.append(("held_anew",))
+        if moment.lets_go:
+            hold.let_go()
+            self.lines.append(("let_go",))
         hold.commanded[:] = self.last
         elapsed = moment.dt if self.expected else 0.0
+        pressed, fades = float(self.force[0]), ()
+        if moment.leans:
+            aside = moment.leans * robot.jacobian(q, arm.frame, reference="aligned")[3]
+            fades = (hold.controller.effort_limits * np.sign(aside) + 2.0 * aside, -aside)
+            hold.q[:], hold.v[:] = q, v
+            hold.fade(*fades, self.limits, self.force)
         tau = hold.torque(q, v, self.limits, self.force, elapsed, felt=touched).copy()
         free = hold.against_the_model(self.limits, ROWS)
         moved = bool(hold.problem)
         hold.problem = ""
         known = np.zeros(arm.model.nv) if touched is None else touched
-        self.lines.append(("hold", q, v, self.last, known, float(not moment.silent), self.force[0], elapsed))
+        given = (q, v, self.last, known, float(not moment.silent), elapsed, self.force[0])
+        self.lines.append(("fade", *given, pressed, *fades) if fades else ("hold", *given))
         self.expected.append((tau, hold.load.efforts.copy(), float(moved), free.push, free.inertia, free.acceleration))
         change = self.rates * moment.dt
         self.last = self.last + np.clip(tau - self.last, -change, change)
@@ -133,6 +146,22 @@ def test_efforts_that_are_cut_are_cut_together_as_the_library_s_are(arm):
     assert 20 < sum(cut) < len(cut)
 
 
+def test_what_leans_on_something_lets_go_as_the_library_s_does(arm):
+    """Within 0.1 s, no more of it than was pushed; at once where nothing is felt any more; not while states stand."""
+    held = Held(arm, limits=0.3 * arm.efforts + np.abs(rbd.Robot(arm.model).gravity(arm.start)))
+    begins = Moment(anew=True, leans=12.0)
+    for moment in [
+        *[Moment()] * 5, begins, *[Moment()] * 120, begins, *[Moment()] * 30, Moment(lets_go=True), *[Moment()] * 30,
+        Moment(anew=True, leans=-500.0), *[Moment()] * 60, Moment(anew=True), *[Moment()] * 10,
+    ]:  # fmt: skip
+        held.go(moment)
+    print(f"largest difference: {held.compare():.2g}")
+    efforts = np.array([each[0] for each in held.expected])
+    jumps = np.abs(np.diff(efforts, axis=0)).max(axis=1)
+    assert jumps[4] > 0.5, "it leans"
+    assert jumps[125 + 31] > 0.5 * 0.6 * jumps[4], "it lets go at once"
+
+
 @pytest.mark.parametrize("given", [{"hold_load": False}, {"hold_stiffness": 0.0}, {"hold_damping": 0.0}])
 def test_no_load_is_looked_for_where_none_is_to_be_or_nothing_holds(arm, given):
     held = Held(arm, **given)
@@ -172,7 +201,7 @@ def test_the_whole_law_holds_as_the_library_s_supervisor_does(arm, compensated):
     lines = [*configured(arm, **wishes), ("start", arm.start)]
     q, v, expected, loads = arm.start.copy(), np.zeros(arm.model.nv), [], []
     for k in range(250):
-        J = robot.jacobian(q, arm.frame)
+        J = robot.jacobian(q, arm.frame, reference="aligned")
         local = np.kron(np.eye(2), robot.pose(q, arm.frame)[:3, :3].T)
         pushed = np.array([0.0, 0.0, 0.0, 4.0, -8.0, 15.0]) if 100 < k < 160 else np.zeros(6)
         wrench = local @ pushed + 1e-3 * rng.normal(size=6)

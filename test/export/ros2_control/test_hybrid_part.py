@@ -536,6 +536,32 @@ def test_more_than_the_largest_force_ends_it(arm):
     assert np.abs(blown.v).max() < 1e-3
 
 
+def test_what_friction_holds_at_a_blow_is_let_go_of_with_it(arm):
+    """A tool that slides stops at a blow of 60 N: what stays of the friction is the share of the wanted force."""
+    nv, instant = arm.model.nv, ("configure", arm.efforts, np.full(arm.model.nv, 1e6))
+    lines = [*above_floor(arm), instant, ("at", arm.start), ("press", 10.0), ("run", 4000)]
+    lines += [("drive", (0, 0, 0, 0.03, 0, 0), 2.0), ("run", 1000)]
+    slides = ran(arm.talk(*lines)[-1], nv)
+    robot = rbd.Robot(arm.model)
+    J, pose = robot.jacobian(slides.q, arm.frame, reference="aligned"), robot.pose(slides.q, arm.frame)
+    aside = np.array([1.5 * slides.floor[0], 1.5 * slides.floor[1], 0.0])
+
+    def read(pressed):
+        return ("step", slides.q, slides.v, np.concatenate([np.zeros(3), pose[:3, :3].T @ (aside + [0, 0, pressed])]))
+
+    answers = arm.talk(*lines, (*read(60.0), 1e-3), (*read(59.9), 0.2))[-2:]
+    (blown, later), reasons = (numbers(answer) for answer in answers), [int(answer[2]) for answer in answers]
+    assert reasons == [FORCE, FORCE]
+    fallen = (blown[5] - later[5]) * J[5]
+    leant = (blown[8 : 8 + nv] - later[8 : 8 + nv] + fallen) / 0.99  # 1 ms of 0.1 s
+    stays = (blown[5] + 0.02) / 60.0
+    wanted = -stays * (J[3:].T @ aside)
+    print(f"{stays:.2f} of the friction stays, of {np.linalg.norm(aside):.3g} N")
+    assert np.abs(wanted).max() > 0.05 and stays < 0.25
+    assert (np.abs(leant) <= np.abs(wanted) + 1e-3).all(), "no more than was pushed"
+    assert np.isclose(leant, wanted, rtol=0.02, atol=1e-3).mean() > 0.5
+
+
 def test_an_approach_that_finds_nothing_ends_with_the_reason(arm):
     far = above_floor(arm, height=0.3, approach_speed=0.05)
     answers = arm.talk(*far, ("press", 10.0), ("run", 5000))

@@ -41,6 +41,7 @@ public:
     rates_.start();
     ended_ = {};
     own_ = {};
+    leans_ = false;
     since_end_ = INFINITY;
     is_holding_ = is_first_ = is_ready_ = true;
   }
@@ -207,9 +208,9 @@ private:
   // Hold from here on. What still presses fades away, unless nothing pushes back.
   void end(Halt why, double figure)
   {
-    const bool leans =
+    leans_ =
       pressing_.has_output() && wrench_.works() && wrench_.felt().force > limits().contact_force;
-    hold_.begin(pressing_.output().tau, leans);
+    hold_.begin();
     pressing_.end();
     ended_ = {why, figure};
     since_end_ = 0.0;
@@ -226,16 +227,36 @@ private:
     if (moved < nv && (ended_.why == Halt::no || ended_.why == Halt::by_request))
       ended_ = {Halt::moved_while_held, static_cast<double>(moved)};
     if (!has_rows_) pressing_.push.let_go();
-    pressing_.fade(wrench_, elapsed);
     HeldRobot robot{q, v, elapsed, wrench_.felt().efforts, wrench_.works() && has_rows_};
-    Vector still_pressing{};
-    for (std::size_t i = 0; i < nv; ++i)
+    for (std::size_t i = 0; i < nv; ++i) robot.touched[i] += felt() * rows_.A[0][i];
+    if (leans_)
     {
-      still_pressing[i] = force() * rows_.A[0][i];
-      robot.touched[i] += felt() * rows_.A[0][i];
+      leans_ = false;
+      const Status status = hold_.fade(
+        robot, times_force(rows_.A[0]), pressing_.output().tau, what_stays(), settings(),
+        load_.inertia());
+      if (status != Status::ok) return status;
     }
-    return hold_.efforts(
-      robot, still_pressing, wrench_.felt().efforts, settings(), load_.inertia(), tau_);
+    pressing_.fade(wrench_, elapsed);
+    return hold_.efforts(robot, times_force(rows_.A[0]), settings(), load_.inertia(), tau_);
+  }
+
+  // Efforts of what is felt beside the normal, as far as that is still there when a blow is over:
+  // no more than all that is pressed may be friction, which is gone with what of it is not wanted.
+  Vector what_stays() const
+  {
+    const double pressed = felt(), wanted = force();
+    const bool stays = wrench_.felt().force > pressed || wanted > pressed;
+    const double share = stays ? 1.0 : std::max(0.0, wanted) / pressed;
+    Vector made = wrench_.felt().efforts;
+    for (double & each : made) each *= share;
+    return made;
+  }
+
+  Vector times_force(Vector row) const
+  {
+    for (double & each : row) each *= force();
+    return row;
   }
 
   // Coordinates of a place of the tool beside the task frame. False where they are not finite.
@@ -271,6 +292,7 @@ private:
   Vector tau_{};
   Vector own_{};  // efforts of the robot, which compensates its weight itself
   bool is_holding_ = true, is_first_ = true;
+  bool leans_ = false;    // on something beside the normal, as holding begins
   bool is_ready_ = true;  // a force above 0 begins to press
 };
 

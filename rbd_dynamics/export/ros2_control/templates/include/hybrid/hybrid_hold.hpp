@@ -37,14 +37,32 @@ public:
     load_.reset();
   }
 
-  // Hold from the next step on, where the robot is then. last: efforts until now. leans: what is
-  // felt beside the normal still pushes against them.
-  void begin(const Vector & last, bool leans)
+  // Hold from the next step on, where the robot is then.
+  void begin()
   {
-    last_ = last;
-    leans_ = leans;
     is_anew_ = true;
     leaning_share_ = 0.0;
+  }
+
+  // What leans on something beside the normal lets go by and by: at once, a stiff wall would throw
+  // it back. last: efforts before holding began. felt: efforts of what is felt there; no more of it
+  // counts than `last` pushed against it, as sensors may be wrong. pressing: as for `efforts`,
+  // before which it is called.
+  Status fade(
+    HeldRobot robot, const Vector & pressing, const Vector & last, const Vector & felt,
+    const HybridSettings & settings, const Inertia & inertia)
+  {
+    Vector own{};
+    robot.elapsed = 0.0;
+    const Status status = efforts(robot, pressing, settings, inertia, own);
+    if (status != Status::ok) return status;
+    for (std::size_t i = 0; i < nv; ++i)
+    {
+      const double more = last[i] - own[i];
+      leaning_[i] = std::clamp(-felt[i], std::min(more, 0.0), std::max(more, 0.0));
+    }
+    leaning_share_ = 1.0;
+    return Status::ok;
   }
 
   // What acts on the robot beside its model.
@@ -66,6 +84,7 @@ public:
       bias_ = commanded_;  // what moved it before was no matter of holding
     }
     if (is_anew_ || limits.hold_stiffness == 0.0) place_ = q;
+    is_anew_ = false;
     for (std::size_t i = 0; i < nv; ++i)
     {
       if (limits.hold_tolerance > 0.0 && std::abs(q[i] - place_[i]) > limits.hold_tolerance)
@@ -79,26 +98,16 @@ public:
   }
 
   // What holds the robot and presses with a force along the normal, each joint's share of which is
-  // in `pressing`, within the limits of efforts. felt: efforts of what is felt beside the normal.
+  // in `pressing`, within the limits of efforts.
   Status efforts(
-    const HeldRobot & robot, const Vector & pressing, const Vector & felt,
-    const HybridSettings & settings, const Inertia & inertia, Vector & tau)
+    const HeldRobot & robot, const Vector & pressing, const HybridSettings & settings,
+    const Inertia & inertia, Vector & tau)
   {
     Vector weight{};
     const Status status = needed(robot, settings, inertia, tau, weight);
     if (status != Status::ok) return status;
     for (std::size_t i = 0; i < nv; ++i) tau[i] += load_.efforts()[i];
     for (std::size_t i = 0; i < nv; ++i) tau[i] -= pressing[i];
-    if (is_anew_)
-    {
-      is_anew_ = false;
-      for (std::size_t i = 0; i < nv; ++i)
-      {  // no more of what is felt counts than pushed against it
-        const double own = last_[i] - tau[i];
-        leaning_[i] = std::clamp(-felt[i], std::min(own, 0.0), std::max(own, 0.0));
-      }
-      leaning_share_ = leans_ ? 1.0 : 0.0;
-    }
     leaning_share_ = std::max(0.0, leaning_share_ - robot.elapsed / let_go_time);
     for (std::size_t i = 0; i < nv; ++i) tau[i] += leaning_share_ * leaning_[i];
     cut(weight, settings.effort_limits, tau);
@@ -230,9 +239,9 @@ private:
 
   UnknownLoad load_;
   Vector commanded_{}, bias_{};  // the last efforts, and those by which nothing would have moved
-  Vector place_{}, last_{}, leaning_{};
+  Vector place_{}, leaning_{};
   double leaning_share_ = 0.0;
-  bool is_anew_ = false, leans_ = false;
+  bool is_anew_ = false;
 };
 
 }  // namespace robot_package
