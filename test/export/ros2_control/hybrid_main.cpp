@@ -243,6 +243,7 @@ int main()
       print(efforts), print(hold.load().efforts());
       std::printf(" %d %.17g %.17g", moved < arm::nv, from.push, from.inertia);
       print(acceleration);
+      std::printf(" %.17g", hold.share());
     } else if (command == "change") {  // to the wishes as they are now, where they fit
       arm::HybridSettings changed = settings;
       std::string wrong = settle(changed);

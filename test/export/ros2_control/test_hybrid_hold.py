@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from helpers.checks.exported import needs
-from helpers.checks.pressing_arms import configured, numbers
+from helpers.checks.pressing_arms import configured, numbers, usual_rates
 
 import rbd_dynamics as rbd
 from rbd_dynamics.control import HybridController, HybridGains, HybridLimits, HybridTask, MultiplierSensor
@@ -38,6 +38,7 @@ class Moment(NamedTuple):
     silent: bool = False
     anew: bool = False
     off: float = 0.0  # rad, by which it is moved at once
+    fast: float = 0.0  # rad/s, by which all joints are thrown
     leans: float = 0.0  # N, that it pushed along x as holding began, where -1 times as much is felt
     lets_go: bool = False
 
@@ -77,6 +78,7 @@ class Held:
         """One state: efforts for it, and the motion by them."""
         hold, robot, arm = self.hold, self.hold.controller.robot, self.arm
         self.q[1] += moment.off
+        self.v += moment.fast
         q, v = self.q.copy(), self.v.copy()
         pushed = moment.push * robot.jacobian(q, arm.frame, reference="aligned")[5]
         touched = None if moment.silent else moment.felt * pushed
@@ -102,7 +104,10 @@ class Held:
         known = np.zeros(arm.model.nv) if touched is None else touched
         given = (q, v, self.last, known, float(not moment.silent), elapsed, self.force[0])
         self.lines.append(("fade", *given, pressed, *fades) if fades else ("hold", *given))
-        self.expected.append((tau, hold.load.efforts.copy(), float(moved), free.push, free.inertia, free.acceleration))
+        share = hold.softening.share
+        self.expected.append(
+            (tau, hold.load.efforts.copy(), float(moved), free.push, free.inertia, free.acceleration, share)
+        )
         change = self.rates * moment.dt
         self.last = self.last + np.clip(tau - self.last, -change, change)
         self.v += moment.dt * self.true.forward_dynamics(q, v, self.last + pushed)
@@ -160,6 +165,18 @@ def test_what_leans_on_something_lets_go_as_the_library_s_does(arm):
     jumps = np.abs(np.diff(efforts, axis=0)).max(axis=1)
     assert jumps[4] > 0.5, "it leans"
     assert jumps[125 + 31] > 0.5 * 0.6 * jumps[4], "it lets go at once"
+
+
+def test_a_fast_arm_is_held_by_gains_that_are_softer_as_the_library_s_are(arm):
+    """Where efforts change no faster than their rates; no load is looked for meanwhile, and then it is again."""
+    held = Held(arm, rates=usual_rates(arm))
+    for moment in [*[Moment()] * 100, Moment(fast=0.8), *[Moment()] * 2000, Moment(off=0.15), *[Moment()] * 100]:
+        held.go(moment)
+    print(f"largest difference: {held.compare():.2g}")
+    shares, loads = (np.array([each[k] for each in held.expected]) for k in (-1, 1))
+    print(f"softest: {shares.min():.2g}")
+    assert shares[:100].min() == 1.0 > 0.8 > shares[101:].min()
+    assert shares[2000] == 1.0 and np.abs(loads[2000]).max() > 2.0 * np.abs(loads[250]).max()
 
 
 @pytest.mark.parametrize("given", [{"hold_load": False}, {"hold_stiffness": 0.0}, {"hold_damping": 0.0}])

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "robot_package/common/loads.hpp"
+#include "robot_package/common/softening.hpp"
 #include "robot_package/hybrid/contact_sense.hpp"
 #include "robot_package/hybrid/pressed_rows.hpp"
 #include "robot_package/hybrid/unknown_load.hpp"
@@ -35,6 +36,7 @@ public:
     leaning_share_ = 0.0;
     is_anew_ = false;
     load_.reset();
+    softening_.start();
   }
 
   // Hold from the next step on, where the robot is then.
@@ -65,6 +67,8 @@ public:
     return Status::ok;
   }
 
+  // The share of its damping that is in use.
+  double share() const { return softening_.share(); }
   // What acts on the robot beside its model.
   const UnknownLoad & load() const { return load_; }
 
@@ -149,27 +153,30 @@ private:
     const HybridSettings & settings) const
   {
     const PressingLimits & limits = settings.limits;
+    const double soft = softening_.share(), damping = soft * limits.hold_damping;
     Vector a{};
     double share = 1.0;
-    for (std::size_t i = 0; i < nv; ++i) a[i] = limits.hold_stiffness * (place_[i] - q[i]);
+    for (std::size_t i = 0; i < nv; ++i)
+      a[i] = soft * soft * limits.hold_stiffness * (place_[i] - q[i]);
     for (std::size_t i = 0; i < nv && limits.hold_damping > 0.0; ++i)
     {
       double effort = 0.0;
       for (std::size_t k = 0; k < nv; ++k) effort += M[i * nv + k] * a[k];
-      const double fast = limits.hold_damping * drawn_share * settings.speeds[i];
+      const double fast = damping * drawn_share * settings.speeds[i];
       const double hard = gathered / limits.hold_damping * settings.effort_rates[i];
       share = std::min(
         {share, fast / std::max(std::abs(a[i]), 1e-12), hard / std::max(std::abs(effort), 1e-12)});
     }
-    for (std::size_t i = 0; i < nv; ++i) a[i] = share * a[i] - limits.hold_damping * v[i];
+    for (std::size_t i = 0; i < nv; ++i) a[i] = share * a[i] - damping * v[i];
     return a;
   }
 
-  // What the last efforts do not explain is looked for.
+  // What the last efforts do not explain is looked for; not by gains that are softer than they
+  // should be.
   bool look_for_load(
     const HeldRobot & robot, const std::array<double, nv * nv> & M, const HybridSettings & settings)
   {
-    if (!robot.is_touch_known || !settings.limits.hold_load)
+    if (!robot.is_touch_known || !settings.limits.hold_load || softening_.share() < 1.0)
     {
       load_.forget(robot.elapsed, settings.limits);
       return true;
@@ -194,6 +201,12 @@ private:
       return Status::bad_result;
     if (robot_package_gravity(q.data(), inertia.data(), weight.data()) != ROBOT_PACKAGE_OK)
       return Status::bad_result;
+    Vector momentum{};
+    for (std::size_t i = 0; i < nv; ++i)
+    {
+      for (std::size_t k = 0; k < nv; ++k) momentum[i] += M[i * nv + k] * v[k];
+    }
+    softening_.update(momentum, settings.limits.hold_damping, settings.effort_rates, robot.elapsed);
     if (robot.elapsed > 0.0 && !look_for_load(robot, M, settings)) return Status::bad_result;
     const Vector a = pull(q, v, M, settings);
     std::array<double, 6 * nv> motion{};  // about the measured state, where feedback is zero
@@ -238,6 +251,7 @@ private:
   }
 
   UnknownLoad load_;
+  Softening softening_;
   Vector commanded_{}, bias_{};  // the last efforts, and those by which nothing would have moved
   Vector place_{}, leaning_{};
   double leaning_share_ = 0.0;
