@@ -145,6 +145,10 @@ int main()
       arm::HybridSettings changed = law.settings;
       if (!arm::settings_of(wishes, changed).empty()) return 11;
       cycle([&] { return law.tune(changed), 0; });
+    } else if (command == "soften") {
+      law.soften(next());
+    } else if (command == "share") {
+      std::printf(" %.17g", controller.share());
     } else if (command == "reset") {
       law.reset();
     } else if (command == "law") {

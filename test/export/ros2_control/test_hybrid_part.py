@@ -21,6 +21,7 @@ from rbd_dynamics.control.hybrid.touch.approach import Approach
 from rbd_dynamics.control.hybrid.touch.contact_sense import ContactSense
 from rbd_dynamics.control.hybrid.touch.letting_go import LOST, HeldByFriction, LettingGo, answers
 from rbd_dynamics.control.hybrid.touch.normal_speed import NormalSpeed
+from rbd_dynamics.control.safety.softening import Softening
 from rbd_dynamics.spatial import exp_so3, quaternion_from_rotation
 
 pytestmark = needs("gcc", "g++")
@@ -43,7 +44,7 @@ DOWN = (math.pi, 0.0, 0.0)
 def test_a_step_of_the_law_is_the_library_s(arm, room):
     """States at random where no posture magnifies rounding, at speeds up to the limits and beyond, with a load.
 
-    Half-way gains change: what integrals give stays.
+    Half-way gains change, and then they are softer: what integrals give stays.
     """
     rng = np.random.default_rng(5)
     robot, nv = rbd.Robot(arm.model), arm.model.nv
@@ -71,6 +72,9 @@ def test_a_step_of_the_law_is_the_library_s(arm, room):
             own.tune(dataclasses.replace(gains, kp=700.0, kd=40.0, ki=2.0, task_ki=4.0, normal_damping=20.0))
             softer = {"kp": [700.0], "kd": [40.0], "ki": 2.0, "task_ki": 4.0, "normal_damping": 20.0}
             lines += [*wishes(**softer), ("tune",)]
+        if (share := {10: 0.7, 15: 0.4, 30: 0.6, 35: 1.0}.get(k)) is not None:
+            own.soften(share)
+            lines.append(("soften", share))
         theta = 0.3 * rng.normal(size=5)
         rate, acceleration = 0.2 * rng.normal(size=(2, 5))
         force, approach, measured = 20.0 * rng.normal(), 0.02 * rng.normal(), 20.0 * rng.normal()
@@ -390,6 +394,40 @@ def test_the_force_comes_at_its_rate_and_what_is_let_go_fades_at_it(arm):
     assert held.force == 0.0 and np.abs(held.v).max() < 1e-3
     print(f"what is left once it is let go: {held.floor[2]:.3g} N")
     assert held.floor[2] < 3.0
+
+
+@pytest.mark.parametrize(
+    ("leans", "rate", "softer"), [(False, 400.0, True), (True, 400.0, False), (True, 40.0, True)],
+    ids=["nothing beside", "leans on something", "leans and swings by late efforts"],
+)  # fmt: skip
+def test_gains_are_softer_where_efforts_come_late_but_not_where_it_leans_on_something(arm, leans, rate, softer):
+    """A tool that presses is fast beside its wanted motion, and efforts follow slowly."""
+    rng, nv, rates = np.random.default_rng(12), arm.model.nv, np.full(arm.model.nv, rate)
+    placed = {"tool_orientation": DOWN, "task_orientation": (0.0, 0.0, turn_of(arm))}
+    lines = [*above_floor(arm), ("configure", arm.efforts, rates), ("at", arm.start), ("press", 10.0), ("run", 4000)]
+    still, robot = ran(arm.talk(*lines)[-1], nv), rbd.Robot(arm.model)
+    sets = HybridTask(arm.frame, **placed).sets(arm.model)
+    A = np.vstack([robot.constraint_rows(still.q, np.zeros(nv), each).A for each in sets])
+    R = robot.pose(still.q, arm.frame)[:3, :3]
+    thrown = rng.normal(size=nv)
+    thrown -= A[0] * (A[0] @ thrown) / (A[0] @ A[0])  # along the surface: nothing is let go of
+    thrown *= 0.4 / np.abs(thrown).max()
+    aside = [20.0, 0.0] if leans else [0.0, 0.0]
+    for k in range(4):
+        wrench = np.concatenate([np.zeros(3), R.T @ [*aside, 10.0 + 1e-3 * k]])
+        lines += [("step", still.q, thrown, wrench, 1e-3), ("share",)]
+    answers = arm.talk(*lines)[-8:]
+    assert all(int(answer[1]) == PRESS for answer in answers[::2])
+    shares = [float(answer[0]) for answer in answers[1::2]]
+    wanted = np.linalg.pinv(A) @ np.concatenate([[A[0] @ thrown], np.zeros(5)])
+    momentum = robot.mass_matrix(still.q) @ (thrown - wanted)
+    own, expected = Softening(nv), [1.0]
+    own.rates = rates
+    for k in range(3):  # efforts that softer gains want are not that late any more
+        expected.append(own.update(momentum, 70.0, 1e-3, behind=1.0 if softer and (k == 0 or not leans) else 0.0))
+    print(f"softest: {min(shares):.3g}")
+    assert (min(shares) < 0.7) == softer
+    np.testing.assert_allclose(shares, expected, rtol=1e-9)
 
 
 def test_it_moves_along_the_surface_while_it_presses(arm):

@@ -97,7 +97,8 @@ public:
     if (elapsed > longest_pressing_step) pressing_.forget_motion();
     if (is_holding_ && pressing_.push.desired() > 0.0 && is_ready_) begin(q, v);
     if (!is_holding_ && pressing_.push.desired() == 0.0) end(Halt::by_request, 0.0);
-    if (!is_holding_) end_if(pressing_.step(q, v, rows_, wrench_, dt, load_.inertia()));
+    if (!is_holding_)
+      end_if(pressing_.step(q, v, rows_, wrench_, dt, rates_.behind(), load_.inertia()));
     if (is_holding_)
     {
       const Status status = hold(q, v, elapsed);
@@ -147,6 +148,8 @@ public:
   double desired() const { return pressing_.push.desired(); }
   double bound() const { return mode() == Mode::press ? pressing_.bound() : INFINITY; }
   double distance() const { return rows_.h; }
+  // The share of its damping that is in use.
+  double share() const { return is_holding_ ? hold_.share() : pressing_.share(); }
   const PressedRows & rows() const { return rows_; }
   const PressingPlace & place() const { return settings().place; }
   double twist_timeout() const { return settings().twist_timeout; }

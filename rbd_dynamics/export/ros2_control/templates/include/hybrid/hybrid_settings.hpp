@@ -29,6 +29,19 @@ struct HybridGains
   double task_ki = 0.0, task_integral_limit = 20.0;  // 1/s; m/s^2, rad/s^2
   double reaction_time = 0.01;                       // s
 
+  // With this share of damping, of stiffness its square, of the task's integral the cube.
+  HybridGains softer(double share) const
+  {
+    HybridGains made = *this;
+    const double stiffness = share * share;
+    for (double & each : made.kp) each *= stiffness;
+    for (double & each : made.kd) each *= share;
+    made.posture_kp *= stiffness;
+    made.posture_kd *= share;
+    made.task_ki *= share;
+    return made;
+  }
+
   std::array<double, 2 * task_size + 10> numbers(double dt) const
   {
     std::array<double, 2 * task_size + 10> made{};
