@@ -35,6 +35,7 @@ FREQUENCIES = np.geomspace(math.sqrt(STIFFNESSES[0] / MASSES[1]), math.sqrt(STIF
 SLACK = 1e-9  # of an eigenvalue's size
 STIFFER = 10.0  # times the stiffness of holding may be added to it: what is to be soft stays so
 SPARE = 1.5  # times the gains are stable: links may be so much lighter than a model has them
+HALVINGS = 7  # of what is looked through for that
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def load_rate(stiffness: float, damping: float, plant: Plant) -> float:
     if stable(most):
         return most
     least = 0.0
-    for _ in range(7):
+    for _ in range(HALVINGS):
         middle = 0.5 * (least + most)
         least, most = (middle, most) if stable(middle) else (least, middle)
     return least

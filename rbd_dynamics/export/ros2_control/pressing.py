@@ -19,6 +19,7 @@ from rbd_dynamics.control.hybrid import (
 )
 from rbd_dynamics.control.hybrid.gains import TASK_GAINS, HybridGains
 from rbd_dynamics.control.hybrid.touch import approach, contact_sense, contact_watch, letting_go, normal_speed, push
+from rbd_dynamics.control.safety import unknown_load
 from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.laws import pressing_task
 from rbd_dynamics.export.ros2_control.constants import Numbers, constants_header, declared
@@ -57,6 +58,9 @@ _NUMBERS: Numbers = (
     ("pull_most", push.PULLS, "N: nothing that is pressed pulls"),
     ("sudden", pressing.SUDDEN, "s without contact, after which a tool that moves on approaches anew"),
     ("patience", pressing.PATIENCE, "of contact_timeout: after which one that stands does"),
+    ("leaning_share", pressing.LEANS, "of the force: a tool that feels more beside it leans on something"),
+    ("leaning_blow", pressing.BLOW, "s, for which a blow, or what it leant on, may have thrown the arm"),
+    ("late_swings", pressing.SWINGS, "s, by which efforts come late: the arm swings by them, whatever it leans on"),
     ("impact_time", pressing.IMPACT, "s after contact, in which too large a force is the blow of the approach"),
     ("release_step", letting_go.STEP, "s: in such steps a loss of contact is reckoned ahead"),
     ("release_singular", letting_go.SINGULAR, "of the largest mobility there"),
@@ -76,6 +80,14 @@ _NUMBERS: Numbers = (
     ("let_go_time", hold.FADING, "s, in which what leans on something lets go"),
     ("drawn_share", hold.DRAWN, "of the velocity limits: as fast it is drawn to where it is held"),
     ("gathered", hold.GATHERED, "of 1 / hold_damping: it is drawn by what efforts can gather in that time"),
+    ("load_most", unknown_load.EFFORT, "of the effort limits: no more is made up for of a load that is not known"),
+    ("load_speed", unknown_load.SPEED, "of the velocity limits: joints are as fast where it is gone at once"),
+    ("load_growth", unknown_load.GROWTH, "s, in which that much may come"),
+    ("load_average", unknown_load.AVERAGE, "share of a cycle in what is known of their period"),
+    ("load_steps", unknown_load.STEPS, "of what is known of the period, to twice as long a one"),
+    ("load_slack", unknown_load.SLACK, "of a step"),
+    ("load_stiffer", stability.STIFFER, "times the stiffness of holding may be added to it"),
+    ("load_spare", stability.SPARE, "times the gains are stable"),
     ("half_turn", checks.LARGEST_ANGLE, "rad, of a tool beside the task frame"),
     ("half_turn_slack", checks.ANGLE_SLACK, "rad, beyond it that control may need"),
     ("nearly_singular", checks.NEARLY_SINGULAR, "smallest singular value of the rows at which nothing begins"),
@@ -144,6 +156,7 @@ def pressing_header(exported: Exported, frame: str) -> str:
         f"constexpr std::size_t release_unseen = {letting_go.UNSEEN};  // steps from a loss of contact to less push",
         f"constexpr std::size_t release_longest = {letting_go.LONGEST};  // steps",
         f"constexpr std::size_t release_halvings = {letting_go.HALVINGS};",
+        f"constexpr std::size_t load_halvings = {stability.HALVINGS};",
         "\n// directions along which the tool moves while it presses, of rx, ry, rz, x, y, z",
         f"constexpr std::size_t task_size = {len(controlled)};",
         f"constexpr std::size_t task_direction[task_size] = {{{places}}};",

@@ -13,7 +13,7 @@ from rbd_dynamics.control.cartesian.controller import CartesianController
 from rbd_dynamics.control.cartesian.gains import STIFFNESS, CartesianGains
 from rbd_dynamics.control.motion import joint_room
 from rbd_dynamics.control.motion.joint_room import JointRoom, largest_inertias
-from rbd_dynamics.control.safety import foresight
+from rbd_dynamics.control.safety import foresight, softening
 from rbd_dynamics.control.safety.closed_loop import Timing
 from rbd_dynamics.export.c_code import number
 from rbd_dynamics.export.exported import Exported
@@ -45,6 +45,10 @@ _NUMBERS: Numbers = (
     ("follower_largest", pose_follower.LARGEST, "m/s^2, rad/s^2: where there is no limit"),
     ("follower_there", pose_follower.THERE, "rad, m: nearer is there"),
     ("follower_slow", pose_follower.SLOW, "per s: what stops from there on stands"),
+    ("soft_in_time", softening.IN_TIME, "of 1 / damping: in so much of it efforts have to change to what is wanted"),
+    ("soft_late", softening.LATE, "of 1 / damping: efforts that are later than wanted by more"),
+    ("soft_recovery", softening.RECOVERY, "s, in which softer gains come back"),
+    ("soft_nearly", softening.NEARLY, "of them are all"),
     ("stiffness_rounding", gains.ROUNDING, "of its largest number: a matrix that is so far from symmetric is"),
     ("stiffness_growth", stability.GROWTH, "1/s: what grows no faster is rounding"),
     ("lighter_inertia", stability.LIGHTER, "of the described inertias, with which stiffness has to be stable, too"),

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "arm/hybrid/hybrid_force_controller.hpp"
+#include "arm/hybrid/hybrid_stability.hpp"
 #include "arm/simulation/simulated_robot.hpp"
 #include "rclcpp/logging.hpp"
 #include "watched.hpp"
@@ -83,7 +84,13 @@ int main(int count, char ** words)
   settings.urgent_rates.fill(1000.0);
   wishes.reaction_time =
     arm::reaction_time_of(wishes.reaction_time, 0.002, settings.effort_limits, settings.effort_rates);
-  if (!arm::settings_of(wishes, settings).empty()) return 10;
+  wishes.limits.hold_load = parameters.hold_load;
+  const auto settle = [&] {
+    const bool are_good = arm::settings_of(wishes, settings).empty();
+    settings.load_rates = arm::load_rates_of(settings.limits, {1e-3, parameters.delay, 0.0});
+    return are_good;
+  };
+  if (!settle()) return 10;
   arm::HybridForceLaw law;
   law.configure(settings);
 
@@ -181,19 +188,21 @@ int main(int count, char ** words)
   };
   const auto both = [&](auto change) {  // the law beside it, too
     change(wishes);
-    if (!arm::settings_of(wishes, settings).empty()) std::exit(30);
+    if (!settle()) std::exit(30);
     law.change(settings);
   };
   std::printf("fixed: %s\n", set("effort_limits", std::vector<double>{1.0}).c_str());
   std::printf("rate: %s\n", set("force_rate", -1.0).c_str());
   std::printf("no number: %s\n", set("force_rate", std::string("fast")).c_str());
+  std::printf("no flag: %s\n", set("hold_load", 1.0).c_str());
   std::printf("shaky: %s\n", set("ki", 35.0).c_str());
   std::printf("wanted: %s\n", set("largest_force", 9.0).c_str());
   std::printf("elsewhere: %s\n", set("task_position", std::vector<double>{task[0], task[1], task[2] + 0.1}).c_str());
   if (!force(10.0)) return 34;
   steps(10);  // nothing has changed
   if (!set("kp", std::vector<double>{600.0}).empty() || !set("unknown", 1.0).empty()) return 31;
-  both([](auto & w) { w.kp = {600.0}; });
+  if (!set("hold_load", true).empty()) return 35;
+  both([](auto & w) { w.kp = {600.0}, w.limits.hold_load = true; });
   steps(300);
   if (!set("task_position", std::vector<double>{task[0] + 0.01, task[1], task[2]}).empty()) return 32;
   both([&](auto & w) { w.task_position = {task[0] + 0.01, task[1], task[2]}; });

@@ -35,6 +35,8 @@ int main()
   arm::NormalSpeed speed;
   arm::LettingGo letting_go;
   arm::HeldByFriction friction;
+  arm::HybridHold hold;
+  arm::Timing timing;
   arm::Loads loads;
   Vector q{}, v{};
   arm::Floor floor;
@@ -72,6 +74,20 @@ int main()
     {"hold_stiffness", &wishes.limits.hold_stiffness},
     {"press_tolerance", &wishes.limits.press_tolerance},
     {"contact_debounce", &wishes.limits.contact_debounce},
+    {"hold_damping", &wishes.limits.hold_damping},
+    {"hold_tolerance", &wishes.limits.hold_tolerance},
+    {"delay", &timing.delay},
+    {"actuator_bandwidth", &timing.bandwidth},
+  };
+  const std::map<std::string, bool *> flags{
+    {"hold_load", &wishes.limits.hold_load}, {"gravity_compensated", &wishes.gravity_compensated}};
+  // settings of the wishes as they are now, as the controller makes them; what is wrong
+  const auto settle = [&](arm::HybridSettings & made) {
+    timing.period = wishes.period;
+    if (timing.bandwidth > 0.0) wishes.actuator_lag = arm::lag_of(timing);
+    const std::string wrong = arm::settings_of(wishes, made);
+    made.load_rates = arm::load_rates_of(made.limits, timing);
+    return wrong;
   };
   // a reading whose last digits change, as those of sensors do
   const auto reading = [&] {
@@ -96,11 +112,13 @@ int main()
         auto & list = *lists.at(name);
         list.resize(static_cast<std::size_t>(next()));
         for (double & one : list) one = next();
+      } else if (flags.count(name) > 0) {
+        *flags.at(name) = next() != 0.0;
       } else {
         *numbers.at(name) = next();
       }
     } else if (command == "configure") {
-      const std::string wrong = arm::settings_of(wishes, settings);
+      const std::string wrong = settle(settings);
       read(settings.effort_limits);
       read(settings.effort_rates);
       settings.urgent_rates = settings.effort_rates;
@@ -127,6 +145,10 @@ int main()
       arm::HybridSettings changed = law.settings;
       if (!arm::settings_of(wishes, changed).empty()) return 11;
       cycle([&] { return law.tune(changed), 0; });
+    } else if (command == "soften") {
+      law.soften(next());
+    } else if (command == "share") {
+      std::printf(" %.17g", controller.share());
     } else if (command == "reset") {
       law.reset();
     } else if (command == "law") {
@@ -187,9 +209,48 @@ int main()
       arm::JointMatrix M{};
       if (arm_mass_matrix(q.data(), loads.inertia().data(), M.data()) != ARM_OK) return 9;
       std::printf(" %.17g", friction.largest(M, efforts, force, settings.speeds, late));
+    } else if (command == "load_rates") {
+      print(settings.load_rates);
+    } else if (command == "held_anew") {
+      hold.begin();
+    } else if (command == "let_go") {
+      hold.let_go();
+    } else if (command == "hold" || command == "fade") {
+      // q, v, the last efforts, touched, whether that is known, elapsed, force; to fade: force before, efforts before,
+      // felt beside
+      arm::HeldRobot held;
+      Vector last{}, pressing{}, efforts{}, pushed{}, beside{};
+      read(held.q), read(held.v), read(last), read(held.touched);
+      held.is_touch_known = next() != 0.0;
+      held.elapsed = next();
+      const double force = next(), before = command == "fade" ? next() : force;
+      arm::PressedRows rows{};
+      if (!rows.of(held.q, held.v, settings.place)) return 12;
+      const auto pressed = [&](double times) {
+        for (std::size_t i = 0; i < arm::nv; ++i) pressing[i] = times * rows.A[0][i];
+        return pressing;
+      };
+      if (command == "fade") read(pushed), read(beside);
+      arm::Approach::Beginning from{};
+      arm::Task acceleration{};
+      std::size_t moved = 0;
+      const bool is_well = cycle([&] {
+        hold.commanded(last);
+        moved = hold.stay(held.q, settings.limits);
+        const bool fades = command == "fade";
+        if (fades && hold.fade(held, pressed(before), pushed, beside, settings, loads.inertia()) != arm::Status::ok)
+          return false;
+        return hold.efforts(held, pressed(force), settings, loads.inertia(), efforts) == arm::Status::ok &&
+               hold.against_the_model(held.q, held.v, rows, settings, loads.inertia(), from, acceleration);
+      });
+      if (!is_well) return 13;
+      print(efforts), print(hold.load().efforts());
+      std::printf(" %d %.17g %.17g", moved < arm::nv, from.push, from.inertia);
+      print(acceleration);
+      std::printf(" %.17g", hold.share());
     } else if (command == "change") {  // to the wishes as they are now, where they fit
       arm::HybridSettings changed = settings;
-      std::string wrong = arm::settings_of(wishes, changed);
+      std::string wrong = settle(changed);
       if (wrong.empty()) wrong = arm::misfit_of(changed, controller.standing(robot.q));
       if (wrong.empty()) {
         settings = changed;

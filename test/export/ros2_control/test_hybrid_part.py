@@ -6,13 +6,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from helpers.checks.asked_programs import Answers, asked_program
 from helpers.checks.exported import needs
+from helpers.checks.pressing_arms import configured, numbers, usual_rates, wishes
 
 import rbd_dynamics as rbd
 from rbd_dynamics.control import HybridController, HybridGains, HybridLimits, HybridOutput, HybridTask, MultiplierSensor
@@ -22,7 +21,7 @@ from rbd_dynamics.control.hybrid.touch.approach import Approach
 from rbd_dynamics.control.hybrid.touch.contact_sense import ContactSense
 from rbd_dynamics.control.hybrid.touch.letting_go import LOST, HeldByFriction, LettingGo, answers
 from rbd_dynamics.control.hybrid.touch.normal_speed import NormalSpeed
-from rbd_dynamics.export import export_ros2_control
+from rbd_dynamics.control.safety.softening import Softening
 from rbd_dynamics.spatial import exp_so3, quaternion_from_rotation
 
 pytestmark = needs("gcc", "g++")
@@ -38,53 +37,6 @@ FLOOR = (1e5, 1e3, 0.2)  # N/m, N s/m, friction
 DOWN = (math.pi, 0.0, 0.0)
 
 
-class Arm(NamedTuple):
-    """A robot, its exported program, and a posture of it whose tool points down."""
-
-    model: rbd.Model
-    frame: str
-    start: np.ndarray
-    talk: Answers
-
-    @property
-    def efforts(self) -> np.ndarray:
-        return np.array([joint.limits.effort for joint in self.model.joints])
-
-    @property
-    def place(self) -> np.ndarray:
-        return np.asarray(rbd.Robot(self.model).pose(self.start, self.frame))
-
-
-@pytest.fixture(scope="module", params=["ur5", "panda"])
-def arm(request, tmp_path_factory):
-    if request.param == "ur5":
-        model, frame, start = rbd.load("ur5_robot"), "tool0", np.array([0.3, -1.4, 1.9, -2.07, -1.57, 0.2])
-    else:
-        model, frame = rbd.load("panda", locked={"panda_finger_joint1": 0.0}), "panda_hand_tcp"
-        start = np.array([0.1, 0.1, -0.1, -2.2, 0.05, 2.3, 0.785])
-    folder = tmp_path_factory.mktemp("hybrid") / "arm"
-    export_ros2_control(model, folder, tip=frame)
-    return Arm(model, frame, start, asked_program(folder, Path(__file__).parent / "hybrid_main.cpp"))
-
-
-def wishes(**given):
-    for name, value in given.items():
-        yield ("wish", name, value) if isinstance(value, float) else ("wish", name, len(value), value)
-
-
-def usual_rates(arm):
-    return np.minimum(arm.efforts / 0.1, 1000.0)
-
-
-def configured(arm, *, limits=None, rates=math.inf, **given):
-    limits = arm.efforts if limits is None else limits
-    return [*wishes(**given), ("configure", limits, np.broadcast_to(rates, arm.model.nv))]
-
-
-def numbers(words):
-    return np.array(words, dtype=float)
-
-
 # --- the law ---------------------------------------------------------------------------------------
 
 
@@ -92,7 +44,7 @@ def numbers(words):
 def test_a_step_of_the_law_is_the_library_s(arm, room):
     """States at random where no posture magnifies rounding, at speeds up to the limits and beyond, with a load.
 
-    Half-way gains change: what integrals give stays.
+    Half-way gains change, and then they are softer: what integrals give stays.
     """
     rng = np.random.default_rng(5)
     robot, nv = rbd.Robot(arm.model), arm.model.nv
@@ -120,6 +72,9 @@ def test_a_step_of_the_law_is_the_library_s(arm, room):
             own.tune(dataclasses.replace(gains, kp=700.0, kd=40.0, ki=2.0, task_ki=4.0, normal_damping=20.0))
             softer = {"kp": [700.0], "kd": [40.0], "ki": 2.0, "task_ki": 4.0, "normal_damping": 20.0}
             lines += [*wishes(**softer), ("tune",)]
+        if (share := {10: 0.7, 15: 0.4, 30: 0.6, 35: 1.0}.get(k)) is not None:
+            own.soften(share)
+            lines.append(("soften", share))
         theta = 0.3 * rng.normal(size=5)
         rate, acceleration = 0.2 * rng.normal(size=(2, 5))
         force, approach, measured = 20.0 * rng.normal(), 0.02 * rng.normal(), 20.0 * rng.normal()
@@ -393,15 +348,21 @@ def test_it_finds_the_floor_and_presses(arm):
 
 
 def test_a_load_that_it_does_not_know_changes_neither_speed_nor_force(arm):
-    """The arm sags where it is held; from there on nothing jumps."""
-    lines = [*above_floor(arm, height=0.04), ("unknown_load", arm.frame, *LOAD), ("run", 2000), ("press", 10.0)]
-    answers = arm.talk(*lines, ("run", 400), ("run", 6000), ("run", 500))
-    sagged, on_the_way, _, pressed = (ran(answer, arm.model.nv) for answer in answers if len(answer) > 20)
-    print(f"sagged by {1e3 * np.abs(sagged.q - arm.start).max():.2g} mrad; {1e3 * on_the_way.fastest:.3g} mm/s")
-    assert (on_the_way.mode, pressed.mode) == (APPROACH, PRESS)
-    assert on_the_way.jump < 0.1
-    assert 0.009 < on_the_way.fastest < 0.0115
-    assert abs(pressed.floor[2] - 10.0) < 0.1
+    """The arm sags where it is held, less where `hold_load` makes up for it; from there on nothing jumps."""
+    sags = []
+    for hold_load in (0.0, 1.0):
+        given = above_floor(arm, height=0.04, hold_load=hold_load)
+        lines = [*given, ("unknown_load", arm.frame, *LOAD), ("run", 2000), ("press", 10.0)]
+        answers = arm.talk(*lines, ("run", 400), ("run", 6000), ("run", 500), ("found",))
+        sagged, on_the_way, _, pressed = (ran(answer, arm.model.nv) for answer in answers if len(answer) > 20)
+        sags.append(np.abs(sagged.q - arm.start).max())
+        print(f"sagged by {1e3 * sags[-1]:.2g} mrad; {1e3 * on_the_way.fastest:.3g} mm/s, jump {on_the_way.jump:.2g}")
+        assert (on_the_way.mode, pressed.mode) == (APPROACH, PRESS)
+        assert on_the_way.jump < 0.1
+        assert 0.009 < on_the_way.fastest < 0.0115
+        assert abs(pressed.floor[2] - 10.0) < 0.1
+        assert answers[-1][0] == "0", "allocations or locks in a cycle"
+    assert sags[1] < 0.5 * sags[0]
 
 
 @pytest.mark.parametrize("stiffness", [1e3, 1e4, 1e6])
@@ -433,6 +394,40 @@ def test_the_force_comes_at_its_rate_and_what_is_let_go_fades_at_it(arm):
     assert held.force == 0.0 and np.abs(held.v).max() < 1e-3
     print(f"what is left once it is let go: {held.floor[2]:.3g} N")
     assert held.floor[2] < 3.0
+
+
+@pytest.mark.parametrize(
+    ("leans", "rate", "softer"), [(False, 400.0, True), (True, 400.0, False), (True, 40.0, True)],
+    ids=["nothing beside", "leans on something", "leans and swings by late efforts"],
+)  # fmt: skip
+def test_gains_are_softer_where_efforts_come_late_but_not_where_it_leans_on_something(arm, leans, rate, softer):
+    """A tool that presses is fast beside its wanted motion, and efforts follow slowly."""
+    rng, nv, rates = np.random.default_rng(12), arm.model.nv, np.full(arm.model.nv, rate)
+    placed = {"tool_orientation": DOWN, "task_orientation": (0.0, 0.0, turn_of(arm))}
+    lines = [*above_floor(arm), ("configure", arm.efforts, rates), ("at", arm.start), ("press", 10.0), ("run", 4000)]
+    still, robot = ran(arm.talk(*lines)[-1], nv), rbd.Robot(arm.model)
+    sets = HybridTask(arm.frame, **placed).sets(arm.model)
+    A = np.vstack([robot.constraint_rows(still.q, np.zeros(nv), each).A for each in sets])
+    R = robot.pose(still.q, arm.frame)[:3, :3]
+    thrown = rng.normal(size=nv)
+    thrown -= A[0] * (A[0] @ thrown) / (A[0] @ A[0])  # along the surface: nothing is let go of
+    thrown *= 0.4 / np.abs(thrown).max()
+    aside = [20.0, 0.0] if leans else [0.0, 0.0]
+    for k in range(4):
+        wrench = np.concatenate([np.zeros(3), R.T @ [*aside, 10.0 + 1e-3 * k]])
+        lines += [("step", still.q, thrown, wrench, 1e-3), ("share",)]
+    answers = arm.talk(*lines)[-8:]
+    assert all(int(answer[1]) == PRESS for answer in answers[::2])
+    shares = [float(answer[0]) for answer in answers[1::2]]
+    wanted = np.linalg.pinv(A) @ np.concatenate([[A[0] @ thrown], np.zeros(5)])
+    momentum = robot.mass_matrix(still.q) @ (thrown - wanted)
+    own, expected = Softening(nv), [1.0]
+    own.rates = rates
+    for k in range(3):  # efforts that softer gains want are not that late any more
+        expected.append(own.update(momentum, 70.0, 1e-3, behind=1.0 if softer and (k == 0 or not leans) else 0.0))
+    print(f"softest: {min(shares):.3g}")
+    assert (min(shares) < 0.7) == softer
+    np.testing.assert_allclose(shares, expected, rtol=1e-9)
 
 
 def test_it_moves_along_the_surface_while_it_presses(arm):
@@ -577,6 +572,32 @@ def test_more_than_the_largest_force_ends_it(arm):
     blown = ran(arm.talk(*hard, ("press", 10.0), ("run", 3000))[-1], arm.model.nv)
     assert (blown.mode, blown.reason) == (HOLD, IMPACT)
     assert np.abs(blown.v).max() < 1e-3
+
+
+def test_what_friction_holds_at_a_blow_is_let_go_of_with_it(arm):
+    """A tool that slides stops at a blow of 60 N: what stays of the friction is the share of the wanted force."""
+    nv, instant = arm.model.nv, ("configure", arm.efforts, np.full(arm.model.nv, 1e6))
+    lines = [*above_floor(arm), instant, ("at", arm.start), ("press", 10.0), ("run", 4000)]
+    lines += [("drive", (0, 0, 0, 0.03, 0, 0), 2.0), ("run", 1000)]
+    slides = ran(arm.talk(*lines)[-1], nv)
+    robot = rbd.Robot(arm.model)
+    J, pose = robot.jacobian(slides.q, arm.frame, reference="aligned"), robot.pose(slides.q, arm.frame)
+    aside = np.array([1.5 * slides.floor[0], 1.5 * slides.floor[1], 0.0])
+
+    def read(pressed):
+        return ("step", slides.q, slides.v, np.concatenate([np.zeros(3), pose[:3, :3].T @ (aside + [0, 0, pressed])]))
+
+    answers = arm.talk(*lines, (*read(60.0), 1e-3), (*read(59.9), 0.2))[-2:]
+    (blown, later), reasons = (numbers(answer) for answer in answers), [int(answer[2]) for answer in answers]
+    assert reasons == [FORCE, FORCE]
+    fallen = (blown[5] - later[5]) * J[5]
+    leant = (blown[8 : 8 + nv] - later[8 : 8 + nv] + fallen) / 0.99  # 1 ms of 0.1 s
+    stays = (blown[5] + 0.02) / 60.0
+    wanted = -stays * (J[3:].T @ aside)
+    print(f"{stays:.2f} of the friction stays, of {np.linalg.norm(aside):.3g} N")
+    assert np.abs(wanted).max() > 0.05 and stays < 0.25
+    assert (np.abs(leant) <= np.abs(wanted) + 1e-3).all(), "no more than was pushed"
+    assert np.isclose(leant, wanted, rtol=0.02, atol=1e-3).mean() > 0.5
 
 
 def test_an_approach_that_finds_nothing_ends_with_the_reason(arm):

@@ -71,7 +71,7 @@ def declared_parameters(path: Path) -> str:
 
     def settable(rows):
         for member, row in rows.items():
-            if row.get("type") in ("double", "double_array"):
+            if row.get("type") in ("bool", "double", "double_array"):
                 yield f'if (name == "{member}") given().{member} = parameter.as_{row["type"]}();'
 
     return f"""
@@ -227,6 +227,7 @@ def test_the_controller_that_presses_commands_what_its_law_says(tmp_path, releas
         "fixed": "effort_limits is taken when the controller is configured: clean it up first",
         "rate": "force_rate = -1: force_rate is a finite number above 0",
         "no number": "force_rate = : force_rate is a number",
+        "no flag": "hold_load = 1: hold_load is true or false",
         "shaky": "ki = 35: ki is not below normal_damping: unstable on a contact that gives and has little damping",
         "wanted": "largest_force = 9: 10 N are wanted now, more than largest_force (9)",
         "elsewhere": told["elsewhere"],

@@ -45,6 +45,7 @@ static const ParameterTable<P> & table()
       {"hold_stiffness", &P::hold_stiffness},
       {"hold_damping", &P::hold_damping},
       {"hold_tolerance", &P::hold_tolerance},
+      {"hold_load", &P::hold_load},
       {"follow_rate", &P::follow_rate},
       {"velocity_limits", &P::velocity_limits},
       {"acceleration_limits", &P::acceleration_limits},
@@ -113,11 +114,14 @@ static std::string take(const P & p, const Timing & timing, HybridSettings & set
   limits.hold_stiffness = p.hold_stiffness;
   limits.hold_damping = p.hold_damping;
   limits.hold_tolerance = p.hold_tolerance;
+  limits.hold_load = p.hold_load;
   wishes.reaction_time = reaction_time_of(
     p.reaction_time, lateness(timing), settings.effort_limits, settings.effort_rates);
   wishes.period = timing.period;
   wishes.actuator_lag = lag_of(timing);
-  return settings_of(wishes, settings);
+  const std::string wrong = settings_of(wishes, settings);
+  if (wrong.empty()) settings.load_rates = load_rates_of(settings.limits, timing);
+  return wrong;
 }
 
 std::string HybridForceController::configure()

@@ -35,12 +35,18 @@ public:
         is_near ? wanted[i] : std::clamp(wanted[i], efforts_[i] - most, efforts_[i] + most);
     }
     is_first_ = false;
+    behind_ = 0.0;
+    for (std::size_t i = 0; i < nv; ++i)
+      behind_ = std::max(behind_, std::abs(wanted[i] - efforts_[i]) / rates[i]);
   }
 
   const Vector & efforts() const { return efforts_; }
+  // s, by which they are later than they were wanted
+  double behind() const { return behind_; }
 
 private:
   Vector efforts_{};
+  double behind_ = 0.0;
   bool is_first_ = true;
 };
 

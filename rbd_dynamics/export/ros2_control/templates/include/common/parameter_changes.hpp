@@ -20,7 +20,8 @@ template <class Parameters>
 class ParameterTable
 {
 public:
-  using Member = std::variant<double Parameters::*, std::vector<double> Parameters::*>;
+  using Member =
+    std::variant<double Parameters::*, bool Parameters::*, std::vector<double> Parameters::*>;
 
   ParameterTable(std::map<std::string, Member> changing, std::vector<std::string> fixed)
   : changing_(std::move(changing)), fixed_(std::move(fixed))
@@ -50,6 +51,12 @@ public:
         return given.get_name() + " is a number";
       out.** number = given.as_double();
     }
+    else if (const auto * flag = std::get_if<bool Parameters::*>(&member))
+    {
+      if (given.get_type() != rclcpp::ParameterType::PARAMETER_BOOL)
+        return given.get_name() + " is true or false";
+      out.** flag = given.as_bool();
+    }
     else
     {
       if (given.get_type() != rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY)
@@ -74,6 +81,10 @@ inline std::string named(const std::vector<rclcpp::Parameter> & given)
     if (each.get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE)
     {
       text += digits(each.as_double());
+    }
+    else if (each.get_type() == rclcpp::ParameterType::PARAMETER_BOOL)
+    {
+      text += each.as_bool() ? "true" : "false";
     }
     else if (each.get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY)
     {

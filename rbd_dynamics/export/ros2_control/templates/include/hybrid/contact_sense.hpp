@@ -26,6 +26,7 @@ struct PressingLimits
          approach_timeout = 30.0;
   double hold_stiffness = 400.0, hold_damping = 40.0,
          hold_tolerance = 0.2;  // 1/s^2, 1/s; rad or m, 0: none
+  bool hold_load = false;       // what acts on the held arm beside the model is made up for
 };
 
 // Contact told from a sensor's noise: what counts is above what it reads by itself, as was measured

@@ -40,6 +40,8 @@ public:
     hold_.start(q);
     rates_.start();
     ended_ = {};
+    own_ = {};
+    leans_ = false;
     since_end_ = INFINITY;
     is_holding_ = is_first_ = is_ready_ = true;
   }
@@ -95,7 +97,8 @@ public:
     if (elapsed > longest_pressing_step) pressing_.forget_motion();
     if (is_holding_ && pressing_.push.desired() > 0.0 && is_ready_) begin(q, v);
     if (!is_holding_ && pressing_.push.desired() == 0.0) end(Halt::by_request, 0.0);
-    if (!is_holding_) end_if(pressing_.step(q, v, rows_, wrench_, dt, load_.inertia()));
+    if (!is_holding_)
+      end_if(pressing_.step(q, v, rows_, wrench_, dt, rates_.behind(), load_.inertia()));
     if (is_holding_)
     {
       const Status status = hold(q, v, elapsed);
@@ -112,6 +115,7 @@ public:
         robot_package_gravity(q.data(), load_.inertia().data(), weight.data()) != ROBOT_PACKAGE_OK)
         return Status::bad_result;
       for (std::size_t i = 0; i < nv; ++i) tau_[i] -= weight[i];
+      own_ = weight;
     }
     rates_.follow(
       tau_, is_in_haste() ? settings().urgent_rates : settings().effort_rates, elapsed, true);
@@ -144,6 +148,8 @@ public:
   double desired() const { return pressing_.push.desired(); }
   double bound() const { return mode() == Mode::press ? pressing_.bound() : INFINITY; }
   double distance() const { return rows_.h; }
+  // The share of its damping that is in use.
+  double share() const { return is_holding_ ? hold_.share() : pressing_.share(); }
   const PressedRows & rows() const { return rows_; }
   const PressingPlace & place() const { return settings().place; }
   double twist_timeout() const { return settings().twist_timeout; }
@@ -205,9 +211,9 @@ private:
   // Hold from here on. What still presses fades away, unless nothing pushes back.
   void end(Halt why, double figure)
   {
-    const bool leans =
+    leans_ =
       pressing_.has_output() && wrench_.works() && wrench_.felt().force > limits().contact_force;
-    hold_.begin(pressing_.output().tau, leans);
+    hold_.begin();
     pressing_.end();
     ended_ = {why, figure};
     since_end_ = 0.0;
@@ -217,15 +223,43 @@ private:
 
   Status hold(const Vector & q, const Vector & v, double elapsed)
   {
+    Vector driven = rates_.efforts();
+    for (std::size_t i = 0; i < nv; ++i) driven[i] += own_[i];
+    hold_.commanded(driven);
     const std::size_t moved = hold_.stay(q, limits());
     if (moved < nv && (ended_.why == Halt::no || ended_.why == Halt::by_request))
       ended_ = {Halt::moved_while_held, static_cast<double>(moved)};
     if (!has_rows_) pressing_.push.let_go();
+    HeldRobot robot{q, v, elapsed, wrench_.felt().efforts, wrench_.works() && has_rows_};
+    for (std::size_t i = 0; i < nv; ++i) robot.touched[i] += felt() * rows_.A[0][i];
+    if (leans_)
+    {
+      leans_ = false;
+      const Status status = hold_.fade(
+        robot, times_force(rows_.A[0]), pressing_.output().tau, what_stays(), settings(),
+        load_.inertia());
+      if (status != Status::ok) return status;
+    }
     pressing_.fade(wrench_, elapsed);
-    Vector still_pressing{};
-    for (std::size_t i = 0; i < nv; ++i) still_pressing[i] = force() * rows_.A[0][i];
-    return hold_.efforts(
-      q, v, still_pressing, wrench_.felt().efforts, elapsed, settings(), load_.inertia(), tau_);
+    return hold_.efforts(robot, times_force(rows_.A[0]), settings(), load_.inertia(), tau_);
+  }
+
+  // Efforts of what is felt beside the normal, as far as that is still there when a blow is over:
+  // no more than all that is pressed may be friction, which is gone with what of it is not wanted.
+  Vector what_stays() const
+  {
+    const double pressed = felt(), wanted = force();
+    const bool stays = wrench_.felt().force > pressed || wanted > pressed;
+    const double share = stays ? 1.0 : std::max(0.0, wanted) / pressed;
+    Vector made = wrench_.felt().efforts;
+    for (double & each : made) each *= share;
+    return made;
+  }
+
+  Vector times_force(Vector row) const
+  {
+    for (double & each : row) each *= force();
+    return row;
   }
 
   // Coordinates of a place of the tool beside the task frame. False where they are not finite.
@@ -259,7 +293,9 @@ private:
   Problem ended_;
   double since_end_ = INFINITY;  // s
   Vector tau_{};
+  Vector own_{};  // efforts of the robot, which compensates its weight itself
   bool is_holding_ = true, is_first_ = true;
+  bool leans_ = false;    // on something beside the normal, as holding begins
   bool is_ready_ = true;  // a force above 0 begins to press
 };
 

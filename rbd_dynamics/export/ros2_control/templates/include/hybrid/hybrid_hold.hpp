@@ -9,11 +9,23 @@
 #include <cmath>
 
 #include "robot_package/common/loads.hpp"
+#include "robot_package/common/softening.hpp"
 #include "robot_package/hybrid/contact_sense.hpp"
 #include "robot_package/hybrid/pressed_rows.hpp"
+#include "robot_package/hybrid/unknown_load.hpp"
 
 namespace robot_package
 {
+
+// A robot that is held, elapsed (s) after the last state.
+struct HeldRobot
+{
+  Vector q{}, v{};
+  double elapsed = 0.0;
+  // efforts on the joints by what the tool is felt to touch; unknown where the sensor is silent
+  Vector touched{};
+  bool is_touch_known = false;
+};
 
 class HybridHold
 {
@@ -23,31 +35,66 @@ public:
     place_ = q;
     leaning_share_ = 0.0;
     is_anew_ = false;
+    load_.reset();
+    softening_.start();
   }
 
-  // Hold from the next step on, where the robot is then. last: efforts until now. leans: what is
-  // felt beside the normal still pushes against them.
-  void begin(const Vector & last, bool leans)
+  // Hold from the next step on, where the robot is then.
+  void begin()
   {
-    last_ = last;
-    leans_ = leans;
     is_anew_ = true;
     leaning_share_ = 0.0;
   }
 
+  // What leans on something beside the normal lets go by and by: at once, a stiff wall would throw
+  // it back. last: efforts before holding began. felt: efforts of what is felt there; no more of it
+  // counts than `last` pushed against it, as sensors may be wrong. pressing: as for `efforts`,
+  // before which it is called.
+  Status fade(
+    HeldRobot robot, const Vector & pressing, const Vector & last, const Vector & felt,
+    const HybridSettings & settings, const Inertia & inertia)
+  {
+    Vector own{};
+    robot.elapsed = 0.0;
+    const Status status = efforts(robot, pressing, settings, inertia, own);
+    if (status != Status::ok) return status;
+    for (std::size_t i = 0; i < nv; ++i)
+    {
+      const double more = last[i] - own[i];
+      leaning_[i] = std::clamp(-felt[i], std::min(more, 0.0), std::max(more, 0.0));
+    }
+    leaning_share_ = 1.0;
+    return Status::ok;
+  }
+
+  // The share of its damping that is in use.
+  double share() const { return softening_.share(); }
+  // What acts on the robot beside its model.
+  const UnknownLoad & load() const { return load_; }
+
   // Nothing pushes beside the normal any more.
   void let_go() { leaning_share_ = 0.0; }
+
+  // The efforts that the robot has had since the last state, with those of its own.
+  void commanded(const Vector & efforts) { commanded_ = efforts; }
 
   // To be called before `efforts`. The joint that was moved too far, which then is held where it is
   // now; nv: none.
   std::size_t stay(const Vector & q, const PressingLimits & limits)
   {
+    if (is_anew_)
+    {
+      load_.reset();
+      bias_ = commanded_;  // what moved it before was no matter of holding
+    }
     if (is_anew_ || limits.hold_stiffness == 0.0) place_ = q;
+    is_anew_ = false;
     for (std::size_t i = 0; i < nv; ++i)
     {
       if (limits.hold_tolerance > 0.0 && std::abs(q[i] - place_[i]) > limits.hold_tolerance)
       {
         place_ = q;
+        load_.reset();
         return i;
       }
     }
@@ -55,28 +102,20 @@ public:
   }
 
   // What holds the robot and presses with a force along the normal, each joint's share of which is
-  // in `pressing`, within the limits of efforts. felt: efforts of what is felt beside the normal.
+  // in `pressing`, within the limits of efforts.
   Status efforts(
-    const Vector & q, const Vector & v, const Vector & pressing, const Vector & felt,
-    double elapsed, const HybridSettings & settings, const Inertia & inertia, Vector & tau)
+    const HeldRobot & robot, const Vector & pressing, const HybridSettings & settings,
+    const Inertia & inertia, Vector & tau)
   {
     Vector weight{};
-    const Status status = needed(q, v, settings, inertia, tau, weight);
+    const Status status = needed(robot, settings, inertia, tau, weight);
     if (status != Status::ok) return status;
+    for (std::size_t i = 0; i < nv; ++i) tau[i] += load_.efforts()[i];
     for (std::size_t i = 0; i < nv; ++i) tau[i] -= pressing[i];
-    if (is_anew_)
-    {
-      is_anew_ = false;
-      for (std::size_t i = 0; i < nv; ++i)
-      {  // no more of what is felt counts than pushed against it
-        const double own = last_[i] - tau[i];
-        leaning_[i] = std::clamp(-felt[i], std::min(own, 0.0), std::max(own, 0.0));
-      }
-      leaning_share_ = leans_ ? 1.0 : 0.0;
-    }
-    leaning_share_ = std::max(0.0, leaning_share_ - elapsed / let_go_time);
+    leaning_share_ = std::max(0.0, leaning_share_ - robot.elapsed / let_go_time);
     for (std::size_t i = 0; i < nv; ++i) tau[i] += leaning_share_ * leaning_[i];
     cut(weight, settings.effort_limits, tau);
+    commanded_ = tau;
     return Status::ok;
   }
 
@@ -88,10 +127,13 @@ public:
   {
     std::array<double, nv * nv> M{};
     NormalResponse response;
+    Cholesky factor;
     if (robot_package_mass_matrix(q.data(), inertia.data(), M.data()) != ROBOT_PACKAGE_OK)
       return false;
-    if (!response.of(M, rows)) return false;
-    const Vector a = pull(q, v, M, settings);
+    if (!factor.of(M) || !response.of(M, rows)) return false;
+    Vector a = pull(q, v, M, settings), against_load = load_.efforts();
+    factor.solve(against_load);
+    for (std::size_t i = 0; i < nv; ++i) a[i] += against_load[i];
     const double most = settings.limits.approach_force;
     from.inertia = response.mass;
     from.fastest = response.fastest(settings.speeds);
@@ -111,32 +153,61 @@ private:
     const HybridSettings & settings) const
   {
     const PressingLimits & limits = settings.limits;
+    const double soft = softening_.share(), damping = soft * limits.hold_damping;
     Vector a{};
     double share = 1.0;
-    for (std::size_t i = 0; i < nv; ++i) a[i] = limits.hold_stiffness * (place_[i] - q[i]);
+    for (std::size_t i = 0; i < nv; ++i)
+      a[i] = soft * soft * limits.hold_stiffness * (place_[i] - q[i]);
     for (std::size_t i = 0; i < nv && limits.hold_damping > 0.0; ++i)
     {
       double effort = 0.0;
       for (std::size_t k = 0; k < nv; ++k) effort += M[i * nv + k] * a[k];
-      const double fast = limits.hold_damping * drawn_share * settings.speeds[i];
+      const double fast = damping * drawn_share * settings.speeds[i];
       const double hard = gathered / limits.hold_damping * settings.effort_rates[i];
       share = std::min(
         {share, fast / std::max(std::abs(a[i]), 1e-12), hard / std::max(std::abs(effort), 1e-12)});
     }
-    for (std::size_t i = 0; i < nv; ++i) a[i] = share * a[i] - limits.hold_damping * v[i];
+    for (std::size_t i = 0; i < nv; ++i) a[i] = share * a[i] - damping * v[i];
     return a;
   }
 
-  // What holds the robot without friction, and its weight.
-  Status needed(
-    const Vector & q, const Vector & v, const HybridSettings & settings, const Inertia & inertia,
-    Vector & tau, Vector & weight) const
+  // What the last efforts do not explain is looked for; not by gains that are softer than they
+  // should be.
+  bool look_for_load(
+    const HeldRobot & robot, const std::array<double, nv * nv> & M, const HybridSettings & settings)
   {
+    if (!robot.is_touch_known || !settings.limits.hold_load || softening_.share() < 1.0)
+    {
+      load_.forget(robot.elapsed, settings.limits);
+      return true;
+    }
+    Cholesky factor;
+    if (!factor.of(M)) return false;
+    Vector beyond{};
+    for (std::size_t i = 0; i < nv; ++i) beyond[i] = commanded_[i] - bias_[i];
+    load_.driven(beyond, robot.elapsed, settings);
+    load_.update(M, factor, robot.v, robot.touched, robot.elapsed, settings);
+    return true;
+  }
+
+  // What holds the robot without friction and as the model has it, and its weight.
+  Status needed(
+    const HeldRobot & robot, const HybridSettings & settings, const Inertia & inertia, Vector & tau,
+    Vector & weight)
+  {
+    const Vector &q = robot.q, &v = robot.v;
     std::array<double, nv * nv> M{};
     if (robot_package_mass_matrix(q.data(), inertia.data(), M.data()) != ROBOT_PACKAGE_OK)
       return Status::bad_result;
     if (robot_package_gravity(q.data(), inertia.data(), weight.data()) != ROBOT_PACKAGE_OK)
       return Status::bad_result;
+    Vector momentum{};
+    for (std::size_t i = 0; i < nv; ++i)
+    {
+      for (std::size_t k = 0; k < nv; ++k) momentum[i] += M[i * nv + k] * v[k];
+    }
+    softening_.update(momentum, settings.limits.hold_damping, settings.effort_rates, robot.elapsed);
+    if (robot.elapsed > 0.0 && !look_for_load(robot, M, settings)) return Status::bad_result;
     const Vector a = pull(q, v, M, settings);
     std::array<double, 6 * nv> motion{};  // about the measured state, where feedback is zero
     for (std::size_t i = 0; i < nv; ++i)
@@ -150,9 +221,15 @@ private:
     const Vector none{}, limits = filled(strongest);
     Vector within{};
     constexpr double now = 0.0;
-    return static_cast<Status>(robot_package_feedforward(
+    const auto status = static_cast<Status>(robot_package_feedforward(
       q.data(), v.data(), motion.data(), &now, weights.data(), gains.data(), none.data(),
       limits.data(), inertia.data(), within.data(), tau.data()));
+    for (std::size_t i = 0; i < nv && status == Status::ok; ++i)
+    {
+      bias_[i] = tau[i];
+      for (std::size_t k = 0; k < nv; ++k) bias_[i] -= M[i * nv + k] * a[k];
+    }
+    return status;
   }
 
   // All efforts beyond the weight are cut by the same share. If each joint were cut alone, a wrist
@@ -173,9 +250,12 @@ private:
     }
   }
 
-  Vector place_{}, last_{}, leaning_{};
+  UnknownLoad load_;
+  Softening softening_;
+  Vector commanded_{}, bias_{};  // the last efforts, and those by which nothing would have moved
+  Vector place_{}, leaning_{};
   double leaning_share_ = 0.0;
-  bool is_anew_ = false, leans_ = false;
+  bool is_anew_ = false;
 };
 
 }  // namespace robot_package

@@ -64,6 +64,7 @@ public:
     const double force = force_integral();
     const Task acceleration = task_integral();
     settings = changed;
+    share_ = 1.0;
     preset_force(force);
     preset_acceleration(acceleration);
   }
@@ -85,7 +86,7 @@ public:
   {
     for (std::size_t k = 0; k < task_size; ++k)
     {
-      const double slope = settings.gains.kp[k] * settings.gains.task_ki;
+      const double slope = slope_of(k);
       output_.task_integral[k] = slope > 0.0 ? -acceleration[k] / slope : 0.0;
     }
   }
@@ -93,10 +94,19 @@ public:
   Task task_integral() const
   {
     Task made{};
-    for (std::size_t k = 0; k < task_size; ++k)
-      made[k] = -settings.gains.kp[k] * settings.gains.task_ki * output_.task_integral[k];
+    for (std::size_t k = 0; k < task_size; ++k) made[k] = -slope_of(k) * output_.task_integral[k];
     return made;
   }
+
+  // Use so much (above 0, to 1) of the damping of task and posture, of their stiffness its square,
+  // of the integral the cube; what that gives stays.
+  void soften(double share)
+  {
+    if (share == share_) return;
+    for (double & each : output_.task_integral) each *= std::pow(share_ / share, 3.0);
+    share_ = share;
+  }
+  double share() const { return share_; }
 
   // dt: s since the last step.
   Status step(
@@ -105,7 +115,7 @@ public:
     const Vector before = recent_.before(v, dt);
     const double span = recent_.span();
     recent_.add(v, dt);
-    const auto gains = settings.gains.numbers(dt);
+    const auto gains = settings.gains.softer(share_).numbers(dt);
     const auto parameters = settings.place.parameters();
     const double measured = std::isfinite(in.measured) ? in.measured : in.force;
     Vector limits{};
@@ -128,6 +138,13 @@ public:
   const HybridOutput & output() const { return output_; }
 
 private:
+  double slope_of(std::size_t k) const
+  {
+    const HybridGains gains = settings.gains.softer(share_);
+    return gains.kp[k] * gains.task_ki;
+  }
+
+  double share_ = 1.0;  // of the damping, that is in use
   HybridOutput output_{}, work_{};
   RecentVelocities recent_;
 };

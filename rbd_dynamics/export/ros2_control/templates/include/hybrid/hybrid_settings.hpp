@@ -29,6 +29,19 @@ struct HybridGains
   double task_ki = 0.0, task_integral_limit = 20.0;  // 1/s; m/s^2, rad/s^2
   double reaction_time = 0.01;                       // s
 
+  // With this share of damping, of stiffness its square, of the task's integral the cube.
+  HybridGains softer(double share) const
+  {
+    HybridGains made = *this;
+    const double stiffness = share * share;
+    for (double & each : made.kp) each *= stiffness;
+    for (double & each : made.kd) each *= share;
+    made.posture_kp *= stiffness;
+    made.posture_kd *= share;
+    made.task_ki *= share;
+    return made;
+  }
+
   std::array<double, 2 * task_size + 10> numbers(double dt) const
   {
     std::array<double, 2 * task_size + 10> made{};
@@ -61,6 +74,11 @@ struct PressingPlace
   }
 };
 
+// 1/s, with which an unknown load may be looked for: where cycles are as long as they should be,
+// 2^(1 / load_steps) times as long, and so on.
+constexpr std::size_t load_periods = 24;
+using LoadRates = std::array<double, load_periods>;
+
 // What is the same in every step.
 struct HybridSettings
 {
@@ -76,6 +94,7 @@ struct HybridSettings
   double actuator_lag = 0.0;    // s
   double twist_timeout = 0.5;   // s, after which a twist from the topic ends
   double period = 1e-3;         // s
+  LoadRates load_rates{};       // see load_rates_of
   std::size_t unseen_steps =
     release_unseen;  // of release_step, from when contact is lost to when the push falls
 };

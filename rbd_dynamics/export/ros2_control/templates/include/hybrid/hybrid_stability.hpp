@@ -131,6 +131,41 @@ inline double motion_growth(double kp, double kd, double ki, const Timing & timi
   return detail::log_radius_of({0.0, 0.0}, {-kp, -kd}, {-1.0, 0.0}, ki, timing, timing.delay);
 }
 
+// 1/s, with which holding may look for a load that it does not know. What it finds adds so many
+// times the damping to the stiffness, and itself to the damping; load_spare times as much is stable
+// as well, as links may be lighter than the model has them. 0 where nothing more is.
+inline double load_rate(double stiffness, double damping, const Timing & timing)
+{
+  const double most = damping > 0.0 ? load_stiffer * stiffness / damping : 0.0;
+  const auto is_stable = [&](double rate)
+  {
+    const double kp = load_spare * (stiffness + rate * damping), kd = load_spare * (damping + rate);
+    return motion_growth(kp, kd, 0.0, timing) <= stable_slack;
+  };
+  if (!(most > 0.0) || !is_stable(0.0)) return 0.0;
+  if (is_stable(most)) return most;
+  double least = 0.0, beyond = most;
+  for (std::size_t k = 0; k < load_halvings; ++k)
+  {
+    const double middle = 0.5 * (least + beyond);
+    (is_stable(middle) ? least : beyond) = middle;
+  }
+  return least;
+}
+
+// The same for longer cycles, too, so that none has to look for it; nothing where no load is to be.
+inline LoadRates load_rates_of(const PressingLimits & limits, const Timing & timing)
+{
+  LoadRates made{};
+  for (std::size_t k = 0; limits.hold_load && k < load_periods; ++k)
+  {
+    Timing longer = timing;
+    longer.period *= std::pow(2.0, static_cast<double>(k) / load_steps);
+    made[k] = load_rate(limits.hold_stiffness, limits.hold_damping, longer);
+  }
+  return made;
+}
+
 // Why gains are not stable on a contact of 1e3 to 1e6 N/m, of the task or of holding; empty: they
 // are. late: s, of the wrench.
 inline std::string instability_of(

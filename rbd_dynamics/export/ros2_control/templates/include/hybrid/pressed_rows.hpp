@@ -58,20 +58,31 @@ struct PressedRows
   // velocity limit; 0 in a singular posture.
   double pace_within(const Task & rate, double share, const Vector & limits) const
   {
-    CholeskyOf<size> factor;
-    if (!factor.of(gram_of(1.0))) return 0.0;
-    std::array<double, size> weights{};
-    std::copy(rate.begin(), rate.end(), weights.begin() + 1);
-    factor.solve(weights);
+    Vector needed{};
+    if (!velocities_for(0.0, rate, needed)) return 0.0;
     double pace = 1.0;
     for (std::size_t i = 0; i < nv; ++i)
     {
-      double needed = 0.0;
-      for (std::size_t a = 0; a < size; ++a) needed += A[a][i] * weights[a];
-      if (std::abs(needed) > share * limits[i])
-        pace = std::min(pace, share * limits[i] / std::abs(needed));
+      if (std::abs(needed[i]) > share * limits[i])
+        pace = std::min(pace, share * limits[i] / std::abs(needed[i]));
     }
     return pace;
+  }
+
+  // The least joint velocities with these rates. False in a singular posture.
+  bool velocities_for(double normal, const Task & rate, Vector & out) const
+  {
+    CholeskyOf<size> factor;
+    if (!factor.of(gram_of(1.0))) return false;
+    std::array<double, size> weights{normal};
+    std::copy(rate.begin(), rate.end(), weights.begin() + 1);
+    factor.solve(weights);
+    out = {};
+    for (std::size_t i = 0; i < nv; ++i)
+    {
+      for (std::size_t a = 0; a < size; ++a) out[i] += A[a][i] * weights[a];
+    }
+    return true;
   }
 
 private:

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "robot_package/common/softening.hpp"
 #include "robot_package/hybrid/hybrid_law.hpp"
 #include "robot_package/hybrid/normal_push.hpp"
 #include "robot_package/hybrid/pressing_checks.hpp"
@@ -74,7 +75,10 @@ public:
   {
     frame_.end();
     waits_ = 0.0;
+    softening_.start();
+    law_.soften(1.0);
     law_.reset();
+    since_contact_ = leant_ = INFINITY;
     push.start();
     motion.start();
     watch_.begin(0.0);
@@ -129,10 +133,11 @@ public:
   // To be called after a gap.
   void forget_motion() { law_.forget_motion(); }
 
-  // One step of the law. Afterwards `output` has its efforts, unless control has to end.
+  // One step of the law. Afterwards `output` has its efforts, unless control has to end. behind: s,
+  // by which efforts are commanded later than they were wanted.
   Problem step(
     const Vector & q, const Vector & v, const PressedRows & rows, FeltWrench & wrench, double dt,
-    const Inertia & inertia)
+    double behind, const Inertia & inertia)
   {
     const PressingLimits & limits = settings().limits;
     const double drift = rows.rate(0, v);
@@ -157,6 +162,8 @@ public:
       push.to_press(
         drift, law_.force_integral(), wrench.felt().force, wrench.least(limits), dt, in);
     }
+    const bool leans = wrench.felt().force > wrench.least(limits) + leaning_share * felt;
+    if (!soften(q, v, rows, in.rate, leans, dt, behind, inertia)) return {Halt::singular, 0.0};
     if (law_.step(q, v, in, dt, inertia) != Status::ok) return {Halt::singular, 0.0};
     has_output_ = true;
     Problem problem = problem_of(felt, rows, wrench);
@@ -169,6 +176,8 @@ public:
   bool has_output() const { return has_output_; }
   const HybridOutput & output() const { return law_.output(); }
   bool approaches() const { return is_approaching_; }
+  // The share of the damping that is in use.
+  double share() const { return law_.share(); }
   // Whether the tool has touched nothing yet.
   bool approaches_first() const { return is_approaching_ && !is_again_; }
   // What the sensor reads along the normal without contact, N: as found when contact began, and as
@@ -198,6 +207,33 @@ private:
     from.damping = settings().gains.normal_damping;
     approach_.begin(from, settings().limits);
     is_approaching_ = true;
+  }
+
+  // Softer gains where efforts come late and the arm is fast beside its wanted motion. Not where it
+  // leans on something beside the surface, or friction holds it: that needs all of them, until
+  // efforts are so late that the arm swings by them. False where the mass matrix cannot be had.
+  bool soften(
+    const Vector & q, const Vector & v, const PressedRows & rows, const Task & rate, bool leans,
+    double dt, double behind, const Inertia & inertia)
+  {
+    since_contact_ += dt;
+    leant_ = leans && !is_approaching_ && since_contact_ > leaning_blow ? 0.0 : leant_ + dt;
+    Vector wanted{}, momentum{};
+    if (!(behind > 0.0 || softening_.share() < 1.0)) return true;
+    if (!rows.velocities_for(rows.rate(0, v), rate, wanted)) return true;
+    std::array<double, nv * nv> M{};
+    if (robot_package_mass_matrix(q.data(), inertia.data(), M.data()) != ROBOT_PACKAGE_OK)
+      return false;
+    for (std::size_t i = 0; i < nv; ++i)
+    {
+      for (std::size_t k = 0; k < nv; ++k) momentum[i] += M[i * nv + k] * (v[k] - wanted[k]);
+    }
+    const Task & kd = settings().gains.kd;
+    softening_.update(
+      momentum, *std::max_element(kd.begin(), kd.end()), settings().effort_rates, dt,
+      leant_ > leaning_blow || behind > late_swings ? behind : 0.0);
+    law_.soften(softening_.share());
+    return true;
   }
 
   // Whether contact has begun, goes on or is lost.
@@ -247,6 +283,7 @@ private:
     push.set(std::clamp(felt_by(wrench), 0.0, most));
     law_.preset_force(approach_.push() - (is_free || is_again_ ? 0.0 : push.force()));
     pressed_ = is_again_ ? INFINITY : 0.0;
+    since_contact_ = 0.0;
     is_again_ = is_approaching_ = false;
     watch_.begin(rows.h);
   }
@@ -326,6 +363,9 @@ private:
   Vector posture_{};
   double offset_ = 0.0;        // N, that the sensor reads without contact
   double pressed_ = INFINITY;  // s since the first contact
+  Softening softening_;
+  // s since any contact, and since it leant on something else
+  double since_contact_ = INFINITY, leant_ = INFINITY;
   bool is_approaching_ = false, is_again_ = false;
   bool is_tared_ = false;  // the wrench in free motion is known
   bool has_output_ = false;
