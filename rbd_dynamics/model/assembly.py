@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -236,9 +237,14 @@ def checked_pose(value: Any, where: str) -> Transform:
 def checked_rotation(value: Any, where: str) -> tuple[float, ...]:
     """Nine entries, row by row, of a rotation matrix."""
     rotation = checked_vector(value, 9, where)
-    R = np.reshape(rotation, (3, 3))
+    if not _rotates(rotation):
+        raise ModelError(f"{where}: {np.round(np.reshape(rotation, (3, 3)), 6).tolist()} is not a rotation matrix")
+    return rotation
+
+
+@lru_cache(maxsize=256)  # frames that turn while a controller runs are given to several constraints
+def _rotates(entries: tuple[float, ...]) -> bool:
+    R = np.reshape(entries, (3, 3))
     with np.errstate(all="ignore"):
         off = np.max(np.abs(R.T @ R - np.reshape(IDENTITY3, (3, 3))))
-    if not off <= ROTATION_TOLERANCE or np.linalg.det(R) < 0.0:
-        raise ModelError(f"{where}: {np.round(R, 6).tolist()} is not a rotation matrix")
-    return rotation
+    return bool(off <= ROTATION_TOLERANCE and np.linalg.det(R) >= 0.0)
