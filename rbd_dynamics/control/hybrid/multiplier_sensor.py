@@ -27,7 +27,7 @@ from rbd_dynamics.spatial.so3 import cross, dot3, sub3
 
 Array = NDArray[np.float64]
 Vector = Sequence[Scalar]
-SMOOTHING = 0.05  # s: friction turns round within a step, and what makes up for it is late
+SMOOTHING = 0.1  # s: friction turns round within a step, and what makes up for it is late: by .05 light wrists swing
 
 
 class Beside(NamedTuple):
