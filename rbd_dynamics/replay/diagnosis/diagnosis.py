@@ -9,6 +9,7 @@ import numpy as np
 
 from rbd_dynamics.replay.diagnosis.efforts import EffortCheck
 from rbd_dynamics.replay.diagnosis.findings import DiagnosisResult, Finding, JointDiagnosis
+from rbd_dynamics.replay.diagnosis.free_torque import FreeTorque
 from rbd_dynamics.replay.diagnosis.positions import PositionCheck
 from rbd_dynamics.replay.diagnosis.velocities import VelocityCheck
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
@@ -53,6 +54,11 @@ class Diagnosis:
         self._velocities.add(segment)
         self._efforts.add(segment)
         self._positions.add(segment)
+
+    @property
+    def free(self) -> FreeTorque | None:
+        """Efforts by the recording's own fit, once there are results; None where the description is as good."""
+        return self._efforts.free
 
     def results(self) -> DiagnosisResult:
         """Findings of all that was added. Where the motion is doubtful, nothing is said of efforts."""

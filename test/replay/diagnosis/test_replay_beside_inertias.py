@@ -25,6 +25,8 @@ from rbd_dynamics.replay.identification import InertiaIdentifier
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.inertial import implausible_masses
 from rbd_dynamics.replay.identification.samples import Preparation
+from rbd_dynamics.replay.torques.comparison import predict
+from rbd_dynamics.replay.torques.external_torque import ExternalTorque
 
 pytestmark = pytest.mark.skipif(not ARMS.keys() <= FILES.keys(), reason="needs example-robot-data")
 each_arm = pytest.mark.parametrize("name", table(ARMS, ("panda",)))
@@ -35,13 +37,17 @@ def base_errors(model: Model) -> BaseErrors:
     return BaseErrors(shared_robot(model))
 
 
-def diagnosed(model: Model, stamps, numbers) -> DiagnosisResult:
+def diagnosis_of(model: Model, stamps, numbers) -> tuple[Diagnosis, DiagnosisResult]:
     names = model.joint_names
     prepare = Preparation(shared_robot(model), LOW_PASS, Settings().terms)
     diagnosis = Diagnosis(prepare, names, velocities=names, base=base_errors(model))
     for part in segments_of(stamps, numbers):
         diagnosis.add(part)
-    return diagnosis.results()
+    return diagnosis, diagnosis.results()
+
+
+def diagnosed(model: Model, stamps, numbers) -> DiagnosisResult:
+    return diagnosis_of(model, stamps, numbers)[1]
 
 
 def test_a_rotor_on_a_vertical_axis_is_no_current_and_the_inertias_are_exported():
@@ -107,6 +113,39 @@ def test_currents_are_told_beside_inertias_and_rotors_that_are_wrong(name):
         assert finding.estimate.covers(truth[joint]), (joint, finding.estimate, truth[joint])
         assert not finding.remedy and "--known-load" in finding.text
     assert all(reason(found, joint) for joint in model.joint_names)
+    assert not any(joint.main == "load" for joint in found.joints)
+
+
+@each_arm
+def test_a_heavy_load_is_no_current(name):
+    """Seen: 19.5 times the model's torque, "a motor's current?", of a load as heavy as the arm."""
+    model = described(name)
+    mass = sum(body.inertia.mass for body in model.bodies)
+    found = diagnosed(model, *recorded(name, off=0.1, load=mass))
+    assert found.signals == () and found.undecided == ()
+    assert "load" in {joint.main for joint in found.joints}
+
+
+PUSHES = (12.3, 33.7, 48.2)  # s; of 0.6 s
+
+
+@each_arm
+def test_pushes_are_told_beside_bodies_described_wrongly_and_none_is_invented(name):
+    """Seen: thresholds of half a joint's torque, since rotors are missing from the description."""
+    model = described(name)
+    stamps, numbers = recorded(name, off=0.1)
+    t = 1e-9 * (stamps - stamps[0])
+    pushed = np.any([(t >= begin) & (t < begin + 0.6) for begin in PUSHES], axis=0)
+    numbers[pushed, 2] -= 0.3 * np.sqrt(np.square(numbers[:, 2]).mean(axis=0))
+    diagnosis, found = diagnosis_of(model, stamps, numbers)
+    assert found.signals == () and diagnosis.free is not None
+    robot, terms = shared_robot(model), Settings().terms
+    external = ExternalTorque(robot, model.joint_names, terms, low_pass=LOW_PASS, missing=diagnosis.free.missing)
+    for part in segments_of(stamps, numbers):
+        external.add(part, predict(robot, part, terms=terms))
+    events = external.results().events
+    assert [event.start for event in events] == pytest.approx(PUSHES, abs=0.15)
+    assert [event.end for event in events] == pytest.approx([begin + 0.6 for begin in PUSHES], abs=0.25)
 
 
 SIGNS = [(name, k) for name in ARMS for k in range(6)]
