@@ -68,7 +68,7 @@ class Diagnosis:
         if any(map(grave, motion)):
             return DiagnosisResult(tuple(motion), tuple(JointDiagnosis(k, (), np.nan) for k in self._efforts.joints))
         joints, efforts, undecided = self._efforts.results()
-        return DiagnosisResult((*motion, *efforts), tuple(joints), tuple(undecided))
+        return DiagnosisResult((*motion, *efforts), tuple(joints), tuple(undecided), self._efforts.offsets)
 
 
 def grave(finding: Finding) -> bool:

@@ -8,7 +8,7 @@ with the description as it is comes after that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +30,11 @@ from rbd_dynamics.replay.diagnosis.explaining import Step, explanation, with_loa
 from rbd_dynamics.replay.diagnosis.findings import Cause, Finding, JointDiagnosis
 from rbd_dynamics.replay.diagnosis.free_fit import Array, FreeFit, JointSums, Regression
 from rbd_dynamics.replay.diagnosis.free_torque import FreeTorque, JointValues, is_believed
+from rbd_dynamics.replay.diagnosis.intervals import estimate_of
 from rbd_dynamics.replay.diagnosis.lags import Lags
 from rbd_dynamics.replay.diagnosis.loads import loads_of
 from rbd_dynamics.replay.diagnosis.offsets import claimed_offsets
-from rbd_dynamics.replay.diagnosis.scales import claimed_scales, is_far, is_needed
+from rbd_dynamics.replay.diagnosis.scales import Scales, claimed_scales, is_far, is_needed
 from rbd_dynamics.replay.diagnosis.telling import (
     delay_findings,
     gravity_findings,
@@ -42,6 +43,7 @@ from rbd_dynamics.replay.diagnosis.telling import (
     silent_findings,
 )
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
+from rbd_dynamics.replay.identification.estimates import Estimate
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 from rbd_dynamics.replay.identification.samples import Preparation, dof_names, friction_columns, torque_unit
 from rbd_dynamics.replay.signals.segmentation import Segment
@@ -72,7 +74,9 @@ class EffortCheck:
         self._first = {dof: COMMON + sum(cause.size(model, dof) for cause in CAUSES) for dof in self._names}
         sizes = [first + self._beside.size(dof) + self._lags.count for dof, first in self._first.items()]
         self._equations = NormalEquations([np.arange(size) for size in sizes], max(sizes, default=0))
-        self.free: FreeTorque | None = None  # of the results, where bodies or rotors are other than described
+        # of the results, where bodies or rotors are other than described
+        self.free: FreeTorque | None = None
+        self.offsets: dict[str, Estimate] | None = None
 
     def add(self, segment: Segment) -> None:
         """Raises ValueError for another number of joints or another sample rate."""
@@ -110,7 +114,7 @@ class EffortCheck:
         signals = silent_findings(silent)
         undecided: list[Finding] = []
         scaled, late, shifted, unsure = set[str](), set[str](), set(names), set[str]()
-        near = set(names)  # to one: joints whose scale is another all the same
+        scales: Scales | None = None
         regression = self._regression(cases)
         if regression.enough:
             suspected = {names.index(name): scale for name, case in cases.items() if (scale := suspicion(case))}
@@ -122,17 +126,26 @@ class EffortCheck:
             told, open_ = delay_findings(names, delays, self._lags.tried)
             signals, undecided = signals + told, undecided + open_
             scaled, unsure = ({names[j] for j in those} for those in (scales.claimed, scales.unsure))
-            known = [j for j in range(len(names)) if j not in scales.unsure]
-            near = {names[j] for j in known if is_needed(regression, scales.fit, j)}
             late = {names[j] for j in delays.claimed if j not in delays.rubs}
             shifted = {names[j] for j in claimed_offsets(regression, scales.fit)}
             places = regression.none()[1]
             places[list(delays.claimed)] = list(delays.claimed.values())
-            self.free = self._free(names, regression, regression.fit(scales.fit.scales, places))
-        joints = {
-            name: self._joint(name, *found)
-            for name, found in self._explained(cases, scaled, near, late=late, shifted=shifted, unsure=unsure).items()
-        }
+            fit = regression.fit(scales.fit.scales, places)
+            self.free = self._free(names, regression, fit)
+            if self.free is not None:
+                values, others = regression.offsets(fit)
+                self.offsets = {
+                    name: estimate_of("offset", float(values[j]), others[:, j], unit[name])
+                    for j, name in enumerate(names)
+                    if name in shifted
+                }
+
+        def is_scaled(name: str) -> bool:
+            """Whether a joint's scale that is near one is another all the same."""
+            return scales is None or (name not in unsure and is_needed(regression, scales.fit, names.index(name)))
+
+        explained = self._explained(cases, scaled, is_scaled, late=late, shifted=shifted, unsure=unsure)
+        joints = {name: self._joint(name, *found) for name, found in explained.items()}
         return [joints.get(name, JointDiagnosis(name, (), np.nan)) for name in every], signals, undecided
 
     def _free(self, names: Sequence[str], regression: Regression, fit: FreeFit) -> FreeTorque | None:
@@ -152,7 +165,7 @@ class EffortCheck:
         self,
         cases: Mapping[str, Case],
         scaled: set[str],
-        near: set[str],
+        is_scaled: Callable[[str], bool],
         *,
         late: set[str],
         shifted: set[str],
@@ -170,7 +183,7 @@ class EffortCheck:
             steps, left = explanation(case, never=never)
             if name not in scaled and any(step.cause is SCALE for step in steps):
                 fit = case.fit([step.cause for step in steps], case.stretches.sum(axis=0))
-                if name not in near or fit is None or is_far(float(fit.coefficients[MODEL])):
+                if fit is None or is_far(float(fit.coefficients[MODEL])) or not is_scaled(name):
                     steps, left = explanation(case, never=[*never, SCALE])
             found[name] = case, steps, left
         if any(steps and steps[0].cause is LOAD for _, steps, _ in found.values()):

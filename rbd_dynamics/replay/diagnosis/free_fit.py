@@ -208,6 +208,11 @@ class Regression:
         """Values of each joint's own parameters."""
         return [fit.values[own[:-1]] for own in self._own]
 
+    def offsets(self, fit: FreeFit) -> tuple[Array, Array]:
+        """Offsets (joints,), and by fits without a stretch each, (stretches, joints)."""
+        places = [own[0] for own in self._own]
+        return fit.values[places], fit.without[:, places]
+
     def rigid(self, fit: FreeFit) -> list[Array]:
         """Factors (columns,) of each joint that make its rigid torque, model + Y E x, of its columns; without loads."""
         found = []

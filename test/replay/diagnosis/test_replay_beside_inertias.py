@@ -20,8 +20,8 @@ from rbd_dynamics.model import Model
 from rbd_dynamics.replay import RecordingError, Settings, compare
 from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
 from rbd_dynamics.replay.diagnosis.beside import REACHES, remembered
-from rbd_dynamics.replay.diagnosis.consequences import doubted_inertias, reason
-from rbd_dynamics.replay.identification import InertiaIdentifier
+from rbd_dynamics.replay.diagnosis.consequences import doubted_friction, doubted_inertias, reason
+from rbd_dynamics.replay.identification import FrictionIdentifier, InertiaIdentifier, PayloadIdentifier
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.inertial import implausible_masses
 from rbd_dynamics.replay.identification.samples import Preparation
@@ -124,6 +124,38 @@ def test_a_heavy_load_is_no_current(name):
     found = diagnosed(model, *recorded(name, off=0.1, load=mass))
     assert found.signals == () and found.undecided == ()
     assert "load" in {joint.main for joint in found.joints}
+
+
+@each_arm
+def test_a_load_is_told_beside_rotors_that_the_description_lacks(name):
+    """Seen: no mass, since errors of bodies that would stand in for the rotors do as much as a load."""
+    model = described(name)
+    mass = 0.1 * sum(body.inertia.mass for body in model.bodies)
+    identifier = PayloadIdentifier(
+        shared_robot(model), model.joint_names[-1], low_pass=LOW_PASS, base=base_errors(model)
+    )
+    for part in segments_of(*recorded(name, load=mass)):
+        identifier.add(part)
+    found = identifier.results().mass
+    assert found.lower > 0.0 and found.value == pytest.approx(mass, rel=0.05)
+
+
+@each_arm
+def test_an_offset_is_told_beside_bodies_described_wrongly_and_only_there(name):
+    """Seen: no number, since gravity of the description's errors is as large."""
+    model, k = described(name), 2
+    stamps, numbers = recorded(name, off=0.1)
+    value = 0.3 * float(np.sqrt(np.square(numbers[:, 2, k]).mean()))
+    numbers[:, 2, k] += value
+    found = diagnosed(model, stamps, numbers)
+    assert found.offsets is not None and set(found.offsets) == {model.joint_names[k]}
+    friction = FrictionIdentifier(shared_robot(model), low_pass=LOW_PASS, base=base_errors(model))
+    for part in segments_of(stamps, numbers):
+        friction.add(part)
+    told = {one.joint: one.offset for one in doubted_friction(friction.results(), found).joints}
+    there = {joint for joint, offset in told.items() if offset.identifiable and offset.lower * offset.upper > 0.0}
+    assert there == {model.joint_names[k]}
+    assert told[model.joint_names[k]].value == pytest.approx(value, rel=0.2)
 
 
 PUSHES = (12.3, 33.7, 48.2)  # s; of 0.6 s
