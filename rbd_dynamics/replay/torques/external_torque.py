@@ -138,7 +138,7 @@ class ExternalTorque:
         if self._missing is not None:
             judged = self._observed(self._missing(segment), dt)
             judged = np.where(np.isfinite(judged) & np.isfinite(seen), judged, seen)
-            self._judged.add(segment.t, segment.number, segment.start, judged, segment.v, dt)
+            self._judged.add(segment.t, segment.number, segment.start, judged, segment.v, dt, segment.q)
         return found
 
     def _observed(self, missing: Array, dt: float) -> Array:
@@ -176,6 +176,7 @@ class ExternalTorque:
         limits = values if self._given is None else np.where(self._measured, self._given, np.inf)
         detector = ContactDetector(limits, breakaway=breakaway, duration=self._duration)
         events, omitted = contacts(ticks, detector, list(self.names))
+        events = [event for event in events if not ticks.recurs(event, self.names)]  # that is the model's
 
         def named(values: Array) -> dict[str, float]:
             return {self.names[k]: float(values[k]) for k in which}
