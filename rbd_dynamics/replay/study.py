@@ -51,6 +51,7 @@ class Study:
         questions: a `Questions`, which this file does not import: a question's file imports this one.
         segments: the motion, which `pass_over` goes over.
         answers: {name of a question: its answer}, of those that have answered.
+        free: efforts by the recording's own fit (`FreeTorque`), where the diagnosis knows better than the description.
     """
 
     robot: Robot
@@ -58,6 +59,7 @@ class Study:
     segments: Segments
     passes: Passes
     answers: dict[str, Any] = field(default_factory=dict)
+    free: Any = None
 
     @property
     def names(self) -> list[str]:

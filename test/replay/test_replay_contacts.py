@@ -15,7 +15,7 @@ from rigs.pushed_arms import STEP, UR, description_of, simulate
 from rbd_dynamics import load_urdf
 from rbd_dynamics.control.contact.detector import LONGEST, ContactDetector
 from rbd_dynamics.replay import analyse
-from rbd_dynamics.replay.torques.contacts import TICK, Ticks, calibrated, contacts, in_motion
+from rbd_dynamics.replay.torques.contacts import TICK, ContactEvent, Ticks, calibrated, contacts, in_motion
 
 pytestmark = [needs_rosbags, pytest.mark.skipif("ur5_robot" not in FILES, reason="needs example-robot-data")]
 
@@ -131,6 +131,21 @@ def test_a_push_of_a_third_of_the_motion_hides_no_push(pushed):
     assert 1.0 < found[0] < 3.0
     (event,), _ = contacts(ticks, ContactDetector(found, breakaway=0.0, duration=0.1), ["elbow"])
     np.testing.assert_allclose([event.start, event.end], TICK * np.array([120, 120 + round(pushed * count)]), atol=0.1)
+
+
+@pytest.mark.parametrize("when", [(12.0,), (12.0, 22.0, 32.0)])
+def test_what_comes_whenever_the_robot_moves_likewise_is_the_models_and_no_contact(when):
+    """Seen: five contacts, one in each round of a motion, of friction that grows with a torque described wrongly."""
+    t = TICK * np.arange(1000)
+    q, v = np.sin(0.2 * np.pi * t)[:, None], 0.2 * np.pi * np.cos(0.2 * np.pi * t)[:, None]
+    external = 0.1 * np.random.default_rng(0).normal(size=(1000, 1))
+    for begin in when:
+        external[(t >= begin) & (t < begin + 0.5)] += 5.0
+    ticks = Ticks(1)
+    ticks.add(t, 0, 0, external, v, TICK, q)
+    recurs = [ticks.recurs(ContactEvent(begin, begin + 0.5, {"elbow": 5.0}), ["elbow"]) for begin in when]
+    assert recurs == [len(when) > 1] * len(when)
+    assert not ticks_of(external, v).recurs(ContactEvent(12.0, 12.5, {"elbow": 5.0}), ["elbow"])
 
 
 def test_a_joint_that_never_moves_has_no_threshold():

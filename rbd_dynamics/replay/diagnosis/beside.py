@@ -2,7 +2,8 @@
 """Columns of a joint beside those of causes: what a description may have wrong, and friction that remembers.
 
 Friction falls from breakaway to Coulomb's with speed (Stribeck), and grows to it over some displacement after each
-reversal (Dahl 1968): dz = (sign(dx) - z) |dx| / reach. The latter looks like an effort that is late.
+reversal (Dahl 1968): dz = (sign(dx) - z) |dx| / reach. The latter looks like an effort that is late. It also grows with
+the torque that the gear carries.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Array = NDArray[np.float64]
 
 SPEEDS = (0.04, 0.16)  # rad/s or m/s, over which friction falls
 REACHES = (0.003, 0.01, 0.03, 0.1)  # rad or m, over which it grows
-FRICTION = len(SPEEDS) + len(REACHES)
+FRICTION = len(SPEEDS) + len(REACHES) + 1
 
 
 class Beside:
@@ -50,7 +51,8 @@ class Beside:
     def columns(self, samples: JointSamples, dof: int) -> Array:
         """(N, size) of one degree of freedom."""
         friction, gravity = self._of_all(samples)
-        own = friction[:, dof] * ~samples.still[:, [dof]]
+        by_load = samples.level[:, dof] * np.abs(samples.measured[:, dof] - samples.residual[:, dof])
+        own = np.column_stack([friction[:, dof], by_load]) * ~samples.still[:, [dof]]
         inertial = self._prepare.regressor(samples)[:, dof][:, self._base.columns[dof]]
         return np.column_stack([own, gravity[:, dof], inertial])
 

@@ -19,6 +19,7 @@ from rbd_dynamics.replay.identification import (
 from rbd_dynamics.replay.torques.external_torque import ExternalTorqueResult
 
 _EFFORTS = ("effort scale", "effort sign", "no efforts")
+_BODIES = "bodies other than described explain as much"
 
 
 def reason(found: DiagnosisResult, joint: str | None = None) -> str:
@@ -36,11 +37,12 @@ def reason(found: DiagnosisResult, joint: str | None = None) -> str:
 
 
 def doubted_friction(result: FrictionResult, found: DiagnosisResult) -> FrictionResult:
-    """The result without the numbers of joints whose signals are wrong."""
+    """The result without the numbers of joints whose signals are wrong, and with offsets that are some whatever the
+    bodies are."""
     why = {joint.joint: reason(found, joint.joint) for joint in result.joints}
     return replace(
         result,
-        joints=tuple(_friction(joint, why[joint.joint]) for joint in result.joints),
+        joints=tuple(_friction(_with_offset(joint, found), why[joint.joint]) for joint in result.joints),
         exported={name: values for name, values in result.exported.items() if not why[name]},
         offsets={name: value for name, value in result.offsets.items() if not why[name]},
     )
@@ -97,6 +99,16 @@ def doubted_contacts(result: ExternalTorqueResult, found: DiagnosisResult) -> Ex
         return result
     doubt = next(iter(wrong.values())) if not kept else ""
     return replace(result, events=kept, omitted=result.omitted if kept else 0, doubt=doubt)
+
+
+def _with_offset(joint: JointFriction, found: DiagnosisResult) -> JointFriction:
+    """Gravity of a body that is described wrongly is nearly constant where the joint moves little."""
+    if found.offsets is None:
+        return joint
+    if joint.joint in found.offsets:
+        return replace(joint, offset=found.offsets[joint.joint])
+    there = joint.offset.identifiable and joint.offset.lower * joint.offset.upper > 0.0
+    return replace(joint, offset=joint.offset.refused(_BODIES)) if there else joint
 
 
 def _friction(joint: JointFriction, why: str) -> JointFriction:

@@ -9,6 +9,7 @@ import numpy as np
 
 from rbd_dynamics.replay.diagnosis.efforts import EffortCheck
 from rbd_dynamics.replay.diagnosis.findings import DiagnosisResult, Finding, JointDiagnosis
+from rbd_dynamics.replay.diagnosis.free_torque import FreeTorque
 from rbd_dynamics.replay.diagnosis.positions import PositionCheck
 from rbd_dynamics.replay.diagnosis.velocities import VelocityCheck
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
@@ -54,6 +55,11 @@ class Diagnosis:
         self._efforts.add(segment)
         self._positions.add(segment)
 
+    @property
+    def free(self) -> FreeTorque | None:
+        """Efforts by the recording's own fit, once there are results; None where the description is as good."""
+        return self._efforts.free
+
     def results(self) -> DiagnosisResult:
         """Findings of all that was added. Where the motion is doubtful, nothing is said of efforts."""
         motion = self._velocities.findings()
@@ -62,7 +68,7 @@ class Diagnosis:
         if any(map(grave, motion)):
             return DiagnosisResult(tuple(motion), tuple(JointDiagnosis(k, (), np.nan) for k in self._efforts.joints))
         joints, efforts, undecided = self._efforts.results()
-        return DiagnosisResult((*motion, *efforts), tuple(joints), tuple(undecided))
+        return DiagnosisResult((*motion, *efforts), tuple(joints), tuple(undecided), self._efforts.offsets)
 
 
 def grave(finding: Finding) -> bool:

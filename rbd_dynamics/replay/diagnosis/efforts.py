@@ -8,7 +8,7 @@ with the description as it is comes after that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,13 @@ from rbd_dynamics.replay.diagnosis.causes.scale import SCALE
 from rbd_dynamics.replay.diagnosis.delays import claimed_delays
 from rbd_dynamics.replay.diagnosis.explaining import Step, explanation, with_load
 from rbd_dynamics.replay.diagnosis.findings import Cause, Finding, JointDiagnosis
-from rbd_dynamics.replay.diagnosis.free_fit import Array, JointSums, Regression
+from rbd_dynamics.replay.diagnosis.free_fit import Array, FreeFit, JointSums, Regression
+from rbd_dynamics.replay.diagnosis.free_torque import FreeTorque, JointValues, is_believed
+from rbd_dynamics.replay.diagnosis.intervals import estimate_of
 from rbd_dynamics.replay.diagnosis.lags import Lags
+from rbd_dynamics.replay.diagnosis.loads import loads_of
 from rbd_dynamics.replay.diagnosis.offsets import claimed_offsets
-from rbd_dynamics.replay.diagnosis.scales import claimed_scales, is_far
+from rbd_dynamics.replay.diagnosis.scales import Scales, claimed_scales, is_far, is_needed
 from rbd_dynamics.replay.diagnosis.telling import (
     delay_findings,
     gravity_findings,
@@ -40,6 +43,7 @@ from rbd_dynamics.replay.diagnosis.telling import (
     silent_findings,
 )
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
+from rbd_dynamics.replay.identification.estimates import Estimate
 from rbd_dynamics.replay.identification.normal_equations import NormalEquations
 from rbd_dynamics.replay.identification.samples import Preparation, dof_names, friction_columns, torque_unit
 from rbd_dynamics.replay.signals.segmentation import Segment
@@ -70,6 +74,9 @@ class EffortCheck:
         self._first = {dof: COMMON + sum(cause.size(model, dof) for cause in CAUSES) for dof in self._names}
         sizes = [first + self._beside.size(dof) + self._lags.count for dof, first in self._first.items()]
         self._equations = NormalEquations([np.arange(size) for size in sizes], max(sizes, default=0))
+        # of the results, where bodies or rotors are other than described
+        self.free: FreeTorque | None = None
+        self.offsets: dict[str, Estimate] | None = None
 
     def add(self, segment: Segment) -> None:
         """Raises ValueError for another number of joints or another sample rate."""
@@ -106,7 +113,8 @@ class EffortCheck:
         names, unit = list(cases), {name: torque_unit(self._prepare.robot.model, name) for name in cases}
         signals = silent_findings(silent)
         undecided: list[Finding] = []
-        scaled, late, shifted = set[str](), set[str](), set(names)
+        scaled, late, shifted, unsure = set[str](), set[str](), set(names), set[str]()
+        scales: Scales | None = None
         regression = self._regression(cases)
         if regression.enough:
             suspected = {names.index(name): scale for name, case in cases.items() if (scale := suspicion(case))}
@@ -117,28 +125,65 @@ class EffortCheck:
             delays = claimed_delays(regression, scales.fit.scales, self._lags.tried)
             told, open_ = delay_findings(names, delays, self._lags.tried)
             signals, undecided = signals + told, undecided + open_
-            scaled = {names[j] for j in scales.claimed}
+            scaled, unsure = ({names[j] for j in those} for those in (scales.claimed, scales.unsure))
             late = {names[j] for j in delays.claimed if j not in delays.rubs}
             shifted = {names[j] for j in claimed_offsets(regression, scales.fit)}
-        joints = {
-            name: self._joint(name, *found) for name, found in self._explained(cases, scaled, late, shifted).items()
-        }
+            places = regression.none()[1]
+            places[list(delays.claimed)] = list(delays.claimed.values())
+            fit = regression.fit(scales.fit.scales, places)
+            self.free = self._free(names, regression, fit)
+            if self.free is not None:
+                values, others = regression.offsets(fit)
+                self.offsets = {
+                    name: estimate_of("offset", float(values[j]), others[:, j], unit[name])
+                    for j, name in enumerate(names)
+                    if name in shifted
+                }
+
+        def is_scaled(name: str) -> bool:
+            """Whether a joint's scale that is near one is another all the same."""
+            return scales is None or (name not in unsure and is_needed(regression, scales.fit, names.index(name)))
+
+        explained = self._explained(cases, scaled, is_scaled, late=late, shifted=shifted, unsure=unsure)
+        joints = {name: self._joint(name, *found) for name, found in explained.items()}
         return [joints.get(name, JointDiagnosis(name, (), np.nan)) for name in every], signals, undecided
 
+    def _free(self, names: Sequence[str], regression: Regression, fit: FreeFit) -> FreeTorque | None:
+        low_pass = self._prepare.low_pass
+        assert low_pass is not None
+        most = max(float(joint.samples.sum()) for joint in regression.joints)
+        if not is_believed(regression, fit, most * self._prepare.step / low_pass.rate):
+            return None
+        dofs = {name: dof for dof, name in self._names.items()}
+        values = {
+            dofs[name]: JointValues(float(scale), float(self._lags.tried[place]), own)
+            for name, scale, place, own in zip(names, fit.scales, fit.delays, regression.own(fit))
+        }
+        return FreeTorque(self._prepare, self._beside, values, fit.values[: regression.shared])
+
     def _explained(
-        self, cases: Mapping[str, Case], scaled: set[str], late: set[str], shifted: set[str]
+        self,
+        cases: Mapping[str, Case],
+        scaled: set[str],
+        is_scaled: Callable[[str], bool],
+        *,
+        late: set[str],
+        shifted: set[str],
+        unsure: set[str],
     ) -> dict[str, tuple[Case, list[Step], float]]:
-        """What explains the residuals, with no scale, delay or offset that is none beside all else."""
+        """What explains the residuals, with no scale, delay or offset that is none beside all else, and no load of
+        joints of which it is not known how many times a torque their efforts are."""
         found = {}
+        excluded = (DELAY, late), (OFFSET, shifted), (LOAD, cases.keys() - unsure)
         never_of: dict[str, list[CauseKind]] = {
-            name: [cause for cause, those in ((DELAY, late), (OFFSET, shifted)) if name not in those] for name in cases
+            name: [cause for cause, those in excluded if name not in those] for name in cases
         }
         for name, case in cases.items():
             never = never_of[name]
             steps, left = explanation(case, never=never)
             if name not in scaled and any(step.cause is SCALE for step in steps):
                 fit = case.fit([step.cause for step in steps], case.stretches.sum(axis=0))
-                if fit is None or is_far(float(fit.coefficients[MODEL])):
+                if fit is None or is_far(float(fit.coefficients[MODEL])) or not is_scaled(name):
                     steps, left = explanation(case, never=[*never, SCALE])
             found[name] = case, steps, left
         if any(steps and steps[0].cause is LOAD for _, steps, _ in found.values()):
@@ -179,7 +224,7 @@ class EffortCheck:
             lower = np.array([-np.inf, 0.0, 0.0, -rotor, *np.zeros(DYNAMIC)])
             samples = np.array([count[place] for _, count in folds], dtype=float)
             joints.append(JointSums(name, sums, samples, lower, self._lags.weights, self._lags.here))
-        return Regression(joints, self._beside.shared)
+        return Regression(joints, self._beside.shared, loads=loads_of(self._prepare.robot))
 
     def _free_folds(self, cases: Mapping[str, Case]) -> list[tuple[list[Array], NDArray[np.int64]]]:
         """Sums of each joint, and its samples, of each stretch, less the blocks that stand out."""

@@ -73,11 +73,14 @@ class DiagnosisResult(Plain):
 
     Attributes:
         undecided: what may be wrong with signals, or else with the description; nothing is refused for it.
+        offsets: {joint: its effort's offset}, of those that have one beside bodies and rotors that are other than
+            described; None where they are as described, or that cannot be told.
     """
 
     signals: tuple[Finding, ...]
     joints: tuple[JointDiagnosis, ...]
     undecided: tuple[Finding, ...] = ()
+    offsets: dict[str, Estimate] | None = None
 
     def of(self, joint: str) -> JointDiagnosis:
         """Raises KeyError for a joint that was not compared."""

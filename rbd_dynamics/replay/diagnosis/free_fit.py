@@ -4,9 +4,10 @@
     effort_j(t + delay_j) = scale_j (model_j + Y_j E x) + own_j c_j
 
 x are errors of the bodies that all joints share, in units of the largest that are thought of (`BaseErrors.errors`),
-with the prior that they are hardly larger than one; c_j what joint j has for itself: offset, friction, rotor, none of
-which may drive. What a scale, a sign or a delay explains beside all that is said by two such fits, by the squares that
-they leave of stretches that they have not seen. All of it from sums of products.
+with the prior that they are hardly larger than one, those of bodies that may carry a load than that load (`Load`); c_j
+what joint j has for itself: offset, friction, rotor, none of which may drive. What a scale, a sign or a delay explains
+beside all that is said by two such fits, by the squares that they leave of stretches that they have not seen. All of it
+from sums of products.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ CHANCE = 0.01  # that one of all suppositions about a recording is believed, and
 REWEIGHTED = 4  # times: enough for the joints' weights, and for what would drive
 STEPS, SETTLED, LARGEST = 20, 1e-3, 0.7  # in which scales are found, and of their logarithms
 LEAST = 1e-6  # of a joint's torque: less is rounding
+ROTOR = 3  # of a joint's own parameters: after offset, Coulomb and viscous friction
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,18 @@ class JointSums:
         lags = self.weights[:, self.here]
         square = float(lags @ self.sums.sum(axis=0)[-len(lags) :, -len(lags) :] @ lags)
         return float(np.sqrt(max(square, 0.0) / max(float(self.samples.sum()), 1.0)))
+
+
+@dataclass(frozen=True)
+class Load:
+    """A body that may carry one: no load has a mass below zero.
+
+    Attributes:
+        columns: of the shared errors, (10,): of its mass first. sizes: how large these may be with a load, (10,).
+    """
+
+    columns: NDArray[np.intp]
+    sizes: Array
 
 
 @dataclass(frozen=True)
@@ -80,10 +94,14 @@ class Regression:
     """Fits of joints that share `shared` errors of bodies.
 
     independent: share of the samples that counts against the prior: of a signal whose neighbours err alike, few.
+    loads: bodies that may carry one.
     """
 
-    def __init__(self, joints: Sequence[JointSums], shared: int, *, independent: float = 1.0) -> None:
+    def __init__(
+        self, joints: Sequence[JointSums], shared: int, *, independent: float = 1.0, loads: Sequence[Load] = ()
+    ) -> None:
         self.joints, self.shared, self._independent = list(joints), shared, independent
+        self._loads = tuple(loads)
         starts = shared + np.cumsum([0, *(len(joint.lower) + 1 for joint in self.joints)])
         self._own = [np.arange(a, b) for a, b in zip(starts, starts[1:])]  # the last of each changes the scale
         self._columns = [np.concatenate([np.arange(shared), own]) for own in self._own]
@@ -101,17 +119,23 @@ class Regression:
         return np.ones(len(self.joints)), np.array([joint.here for joint in self.joints], dtype=np.intp)
 
     def fit(
-        self, scales: Array, delays: NDArray[np.intp], *, free: Sequence[int] = (), no_offset: Sequence[int] = ()
+        self,
+        scales: Array,
+        delays: NDArray[np.intp],
+        *,
+        free: Sequence[int] = (),
+        no_offset: Sequence[int] = (),
+        bodies: bool = True,
     ) -> FreeFit:
         """Fit with these scales and delays. free: joints whose scale is looked for, from there. no_offset: joints
-        whose offset is none."""
+        whose offset is none. bodies: whether these, and rotors, may be others than described."""
         whole = [joint.sums.sum(axis=0) for joint in self.joints]
         started = scales = scales.copy()
         values, last = np.zeros(self._count), [own[-1] for own in self._own]
         for _ in range(STEPS if len(free) else 1):
             x = values[: self.shared]
             parts = self._changed(whole, scales, delays, x)
-            values, weights, size = self._solved(parts, self._size(parts, free, no_offset), scales)
+            values, weights, size = self._solved(parts, self._size(parts, free, no_offset, bodies), scales)
             started, change = scales, values[last] / scales
             values[last] = 0.0
             if not np.abs(change).max(initial=0.0) > SETTLED:
@@ -139,6 +163,7 @@ class Regression:
         whole_sums = [joint.sums[kept].sum(axis=0) for joint in self.joints]
         wholes = self._changed(whole_sums, fit.scales, fit.delays, x)
         size = np.where(fit.size > 0.0, self._size(wholes, ()), 0.0)
+        size[: self.shared] = fit.size[: self.shared]
         whole = gram(self._columns, wholes, fit.weights, self._count)
         inverse = np.linalg.inv(size[:, None] * whole[:-1, :-1] * size + np.eye(self._count))
         found = []
@@ -160,7 +185,7 @@ class Regression:
 
     def errors(self, fit: FreeFit) -> float:
         """Square of the bodies' errors in units of the prior."""
-        return float(fit.values[: self.shared] @ fit.values[: self.shared])
+        return float(np.square(fit.values[: self.shared] / np.maximum(fit.size[: self.shared], 1.0)).sum())
 
     def cost(self, fit: FreeFit) -> float:
         """Logarithms of what is left of the joints, added up, and what the errors of bodies that it takes cost."""
@@ -179,12 +204,21 @@ class Regression:
             found.append(np.sqrt(power) / max(torque, 1e-300))
         return np.array(found)
 
+    def own(self, fit: FreeFit) -> list[Array]:
+        """Values of each joint's own parameters."""
+        return [fit.values[own[:-1]] for own in self._own]
+
+    def offsets(self, fit: FreeFit) -> tuple[Array, Array]:
+        """Offsets (joints,), and by fits without a stretch each, (stretches, joints)."""
+        places = [own[0] for own in self._own]
+        return fit.values[places], fit.without[:, places]
+
     def rigid(self, fit: FreeFit) -> list[Array]:
-        """Factors (columns,) of each joint that make its rigid torque, model + Y E x, of its columns."""
+        """Factors (columns,) of each joint that make its rigid torque, model + Y E x, of its columns; without loads."""
         found = []
         for joint in self.joints:
             row = np.zeros(joint.sums.shape[-1])
-            row[: self.shared] = fit.values[: self.shared]
+            row[: self.shared] = np.where(fit.size[: self.shared] > 1.0, 0.0, fit.values[: self.shared])
             row[-len(joint.weights) - 1] = 1.0
             found.append(row)
         return found
@@ -208,9 +242,15 @@ class Regression:
             found.append(change.T @ own @ change)
         return found
 
-    def _size(self, wholes: Sequence[Array], free: Sequence[int], no_offset: Sequence[int] = ()) -> Array:
-        """Large values of all parameters: one of the shared ones, what makes the joint's torque of its own."""
+    def _size(
+        self, wholes: Sequence[Array], free: Sequence[int], no_offset: Sequence[int] = (), bodies: bool = True
+    ) -> Array:
+        """Large values of all parameters: one of the shared ones, or a load's, what makes the joint's torque of its
+        own."""
         found = np.ones(self._count)
+        for load in self._loads:
+            found[load.columns] = load.sizes
+        found[: self.shared] *= float(bodies)
         for j, (own, whole) in enumerate(zip(self._own, wholes)):
             power = np.diag(whole)[self.shared : -1] / self._samples[j]
             found[own] = np.where(power > 0.0, self.torque[j] / np.sqrt(np.where(power > 0.0, power, 1.0)), 0.0)
@@ -218,15 +258,20 @@ class Regression:
                 found[own[-1]] = 0.0
             if j in no_offset:
                 found[own[0]] = 0.0
+            if not bodies:
+                found[own[ROTOR]] = 0.0
         return found
 
     def _solved(self, wholes: Sequence[Array], size: Array, scales: Array) -> tuple[Array, Array, Array]:
-        """Values, the joints' weights, and the sizes without those that would drive."""
+        """Values, the joints' weights, and the sizes without those that would drive, or lighten."""
         least = np.square(LEAST * np.maximum(self.torque, 1e-300))
         weights = self._independent / np.maximum(np.square(self.torque), least)
         for _ in range(REWEIGHTED):
             values = ridge(gram(self._columns, wholes, weights, self._count), size)
             size = np.where(self._driving(values, scales), 0.0, size)
+            for load in self._loads:
+                if values[load.columns[0]] < 0.0:
+                    size[load.columns] = np.minimum(size[load.columns], 1.0)
             left = residual_squares(self._columns, wholes, values) / self._samples
             weights = self._independent / np.maximum(left, least)
         return ridge(gram(self._columns, wholes, weights, self._count), size), weights, size

@@ -56,6 +56,18 @@ class Scales:
     open: Mapping[int, float]
     masses: float = np.nan
 
+    @property
+    def unsure(self) -> set[int]:
+        """Places of joints of which it is not known how many times a torque their efforts are: no load follows."""
+        every = set(range(len(self.fit.scales)))
+        return every if np.isfinite(self.masses) or 2 * len(self.claimed) > len(every) else {*self.claimed, *self.open}
+
+
+def is_needed(regression: Regression, found: FreeFit, j: int) -> bool:
+    """Whether without a scale of a joint's effort more is left than chance explains, whatever the bodies are."""
+    other = settled(regression, found.scales, free=[j])
+    return _needless(found, other) <= CHANCE / len(regression.joints)
+
 
 def is_far(scale: float) -> bool:
     """So far from one that it is no wrong mass: another unit, a gain, a sign."""
@@ -67,19 +79,24 @@ def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Sc
     usual = settled(regression, np.ones(len(regression.joints)))
     ratio, _ = _masses(regression, usual)
     explained = float(np.median(regression.shares(usual))) < POOR  # else it says nothing of masses
-    implausible = explained and bool(abs(np.log(max(ratio, 1e-12))) > np.log(HEAVY))  # not of NaN
+    implausible = explained and _is_implausible(ratio)
     if not suspected:
         return Scales(usual, {}, {}, ratio if implausible else np.nan)
     whole = _fitted(regression, suspected)
     level = CHANCE / (len(suspected) + 1)
     kept, found = list(suspected), whole
+    aside: list[int] = []  # of these nothing is said, but efforts that are torques again would ask for other masses
     while kept:
         doubts = {j: _needless(_with(regression, found, {j: 1.0}), found) for j in kept}
         least = max(doubts, key=lambda j: doubts[j])
         if doubts[least] <= level:
             break
         kept.remove(least)
-        found = _fitted(regression, {j: float(found.scales[j]) for j in kept}) if kept else usual
+        other = _fitted(regression, {j: float(found.scales[j]) for j in (*kept, *aside)}) if kept else usual
+        if _is_implausible(_masses(regression, other)[0]) and not _is_implausible(_masses(regression, found)[0]):
+            aside.append(least)
+        else:
+            found = other
     if kept and not implausible and _needless(usual, found) > level:
         kept, found = [], usual
     if implausible and not kept:
@@ -109,6 +126,11 @@ def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Sc
         if j not in kept and _no_worse(regression, found, {j: scale}) and _shows(regression, found, j, scale, level)
     }
     return Scales(found, {j: intervals[j] for j in sorted(kept)}, as_good, ratio if implausible else np.nan)
+
+
+def _is_implausible(ratio: float) -> bool:
+    """Whether no description is so wrong about gravity; not of NaN."""
+    return bool(abs(np.log(max(ratio, 1e-12))) > np.log(HEAVY))
 
 
 def _wider(value: float, low: float, high: float) -> tuple[float, float, float]:
@@ -199,7 +221,8 @@ def _no_worse(regression: Regression, found: FreeFit, changed: Mapping[int, floa
 
 def _needless(without: FreeFit, found: FreeFit, share: float = HARDLY) -> float:
     """How likely what is left without is as little by chance; 1 where it is not more by this share."""
-    little = np.log(without.left.sum(axis=0) / found.left.sum(axis=0)).sum() < -np.log(1.0 - share)
+    more, less = (np.log(np.maximum(fit.left.sum(axis=0), 1e-300)).sum() for fit in (without, found))
+    little = more - less < -np.log(1.0 - share)
     return 1.0 if little else falls(without, found)
 
 

@@ -3,7 +3,7 @@
 
 Of columns that are offered beside others some only spread what is sought over more unknowns. A group of them is taken
 where held-out stretches of time are predicted better with it: by the paired differences of their squares, in the order
-of what each gains, each beside those that were taken before.
+of what each gains, each beside those that were taken before, until none of the others is.
 """
 
 from __future__ import annotations
@@ -76,11 +76,15 @@ def helpful(equations: NormalEquations, scale: Array, groups: Sequence[Indices])
 
     for fold in folds:
         fold.begin(columns)
-    gains = [gain_of(group) if scale[group].any() else (0.0, False) for group in groups]
-    for k in sorted((k for k, (_, sure) in enumerate(gains) if sure), key=lambda k: -gains[k][0]):
-        if not any(taken) or gain_of(groups[k])[1]:
-            taken[k] = True
-            columns = np.concatenate([columns, groups[k]])
-            for fold in folds:
-                fold.begin(columns)
+    before = -1
+    while sum(taken) > before:  # beside what was taken, more may be sure
+        before = sum(taken)
+        rest = [k for k, group in enumerate(groups) if not taken[k] and scale[group].any()]
+        gains = {k: gain_of(groups[k]) for k in rest}
+        for k in sorted((k for k in rest if gains[k][1]), key=lambda k: -gains[k][0]):
+            if not any(taken) or gain_of(groups[k])[1]:
+                taken[k] = True
+                columns = np.concatenate([columns, groups[k]])
+                for fold in folds:
+                    fold.begin(columns)
     return taken

@@ -160,13 +160,30 @@ class JointColumns:
         that the fit has not seen, beside all shared parameters: they would only make what is sought less sure.
         """
         scale = self.scale(shared)
-        firsts = self._count + self.own * np.arange(len(self.dofs)) + 3
-        rotors = [np.array([first]) for first in firsts if self._rotors]
-        bends = [np.arange(first + self._rotors, first + self.own - 3) for first in firsts if self._bends]
         if self._helpful is None:
-            self._helpful = helpful(self.equations, scale, [*rotors, *bends])
-        for group, helps in zip([*rotors, *bends], self._helpful):
-            scale[group] *= helps
+            self._helpful = helpful(self.equations, scale, self._groups(self._count))
+        return self._without_idle(scale, self._helpful)
+
+    def helpful_beside(self, combination: Array, sought: Array, shared: Array) -> Array:
+        """The same, but what helps beside shared parameters that are combination (count, m) of those sought; `sought`:
+        large values (m,). All bodies together may stand in for a rotor, which a load cannot."""
+        own, count = self.scale(shared), len(sought)
+        change = np.zeros((len(own), count + len(own) - self._count))
+        change[: self._count, :count] = combination
+        change[self._count :, count:] = np.eye(len(own) - self._count)
+        scale = np.concatenate([sought, own[self._count :]])
+        helps = helpful(self.equations.mapped(change), scale, self._groups(count))
+        return self._without_idle(own, helps)
+
+    def _groups(self, count: int) -> list[Indices]:
+        """Rotors, then friction that bends, of each joint, where `count` parameters stand before what joints have."""
+        firsts = count + self.own * np.arange(len(self.dofs)) + 3
+        rotors = [np.array([first]) for first in firsts if self._rotors]
+        return [*rotors, *(np.arange(at + self._rotors, at + self.own - 3) for at in firsts if self._bends)]
+
+    def _without_idle(self, scale: Array, helps: Sequence[bool]) -> Array:
+        for group, each in zip(self._groups(self._count), helps):
+            scale[group] *= each
         return scale
 
     def shared_information(self, fit: Solution, count: int) -> Array:

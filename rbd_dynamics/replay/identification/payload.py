@@ -131,7 +131,7 @@ class PayloadIdentifier:
         heaviest = LARGEST_SHARE * self._prepare.robot.model.mass
         usual = [heaviest, *3 * [heaviest * DISTANCE], *6 * [heaviest * (2.0 * self.size) ** 2]]
         count, equations = self._base.base.count, self._columns.equations
-        large = self._columns.helpful_scale(self._base.scale)
+        large = self._columns.helpful_beside(self._of_load, np.array(usual), self._base.scale)
         scale = np.concatenate([usual, large[count:]])
         own = equations.count - count
         sought = scipy.linalg.block_diag(self._of_load, np.eye(own))

@@ -13,7 +13,7 @@ from rbd_dynamics.replay.questions.base import Found, Question
 from rbd_dynamics.replay.questions.estimates import estimate_cell
 
 if TYPE_CHECKING:
-    from rbd_dynamics.replay.diagnosis import Diagnosis
+    from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
     from rbd_dynamics.replay.study import Study
 
 
@@ -30,6 +30,12 @@ class DiagnosisQuestion(Question):
 
         base = study.for_identifiers["base"]
         return Diagnosis(study.prepare, study.names, velocities=study.segments.measured_velocities, base=base)
+
+    def answer(self, identifier: Diagnosis, study: Study) -> DiagnosisResult:
+        """The diagnosis; contacts are judged beside its fit then."""
+        found = identifier.results()
+        study.free = identifier.free
+        return found
 
     def section(self, found: Found) -> str:
         """What explains the residual of each joint, the largest part first."""

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from rbd_dynamics.replay.signals.segmentation import Segment
     from rbd_dynamics.replay.study import Study
     from rbd_dynamics.replay.torques.comparison import Prediction
-    from rbd_dynamics.replay.torques.external_torque import ExternalTorque, ExternalTorqueResult
+    from rbd_dynamics.replay.torques.external_torque import ExternalTorque, ExternalTorqueResult, Missing
 
 MOST = 20  # contacts that the terminal lists
 
 
-def observer(study: Study, friction: FrictionResult | None, *, cautious: bool = True) -> ExternalTorque:
-    """Observer of external torques less this friction, without its offsets."""
+def observer(
+    study: Study, friction: FrictionResult | None, *, cautious: bool = True, missing: Missing | None = None
+) -> ExternalTorque:
+    """Observer of external torques less this friction, without its offsets. missing: as of `ExternalTorque`."""
     from rbd_dynamics.replay.torques.external_torque import ExternalTorque, breakaway_of
 
     robot, names = study.robot, study.names
@@ -40,6 +42,7 @@ def observer(study: Study, friction: FrictionResult | None, *, cautious: bool = 
         breakaway=breakaway_of(robot.model, names, friction, cautious=cautious),
         thresholds=study.questions.contact_threshold,
         false_alarms=study.questions.false_alarms,
+        missing=missing,
     )
 
 
@@ -78,7 +81,9 @@ class ExternalTorqueQuestion(Question):
         }
 
     def identifier(self, study: Study) -> ExternalTorque:
-        return observer(study, study.answers.get("friction"))
+        free = study.free  # whoever gives thresholds goes by the external torques that are told
+        by_free_fit = free is not None and study.questions.contact_threshold is None
+        return observer(study, study.answers.get("friction"), missing=free.missing if by_free_fit else None)
 
     def feed(self, identifier: ExternalTorque, segment: Segment, prediction: Prediction) -> NDArray[np.float64]:
         return identifier.add(segment, prediction)

@@ -7,7 +7,7 @@ External torques are kept at ticks of 50 ms, in single precision, so that the re
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ CERTAIN = 1.3  # of a threshold: what passes it by less may be the model's error
 FROM_SPREAD = 3.0  # median deviations that friction, of both signs, is not beyond
 ENOUGH = 5.0  # s of motion that tell it
 LARGEST_COUNT = 1000  # events that are kept
+APART, ALIKE = 2.0, 0.2  # s from a contact, and of what the motion's positions and velocities vary by: moved likewise
 FEWEST, MOST = 16, 1024  # ticks that are tried at once
 
 
@@ -53,10 +54,14 @@ class Ticks:
     _segment: list[NDArray[np.int64]] = field(default_factory=list)
     _external: list[NDArray[np.float32]] = field(default_factory=list)
     _slow: list[Mask] = field(default_factory=list)
+    _state: list[NDArray[np.float32]] = field(default_factory=list)
     dt: float = TICK
 
-    def add(self, t: Array, segment: int, start: int, external: Array, v: Array, dt: float) -> None:
-        """Samples (N,), the first is number `start` of its segment, `dt` s apart; NaN where there is no torque."""
+    def add(
+        self, t: Array, segment: int, start: int, external: Array, v: Array, dt: float, q: Array | None = None
+    ) -> None:
+        """Samples (N,), the first is number `start` of its segment, `dt` s apart; NaN where there is no torque. q: the
+        positions, where `recurring` is asked."""
         every = max(1, round(TICK / dt))
         self.dt = every * dt
         rows = slice(-start % every, None, every)
@@ -65,6 +70,29 @@ class Ticks:
             self._segment.append(np.full(len(t[rows]), segment))
             self._external.append(external[rows].astype(np.float32))
             self._slow.append(np.abs(v[rows]) < STANDS)
+            if q is not None:
+                self._state.append(np.hstack([q[rows], v[rows]]).astype(np.float32))
+
+    def recurs(self, event: ContactEvent, names: Sequence[str]) -> bool:
+        """Whether each of its joints shows half as much at another time at which the robot moves likewise."""
+        if not self._state:
+            return False
+        t, _, external, _ = self.joined()
+        self._state[:] = [np.concatenate(self._state)]
+        state = self._state[0] / np.maximum(self._state[0].std(axis=0), 1e-6)
+        during = np.flatnonzero((t >= event.start) & (t <= event.end))
+        others = np.flatnonzero((t < event.start - APART) | (t > event.end + APART))
+        if not len(during) or not len(others):
+            return False
+        for name in event.peak:
+            seen = external[:, names.index(name)] - np.nanmedian(external[:, names.index(name)])
+            at = during[np.nanargmax(np.abs(seen[during]))]
+            away = np.square(state[others] - state[at]).mean(axis=1)
+            near = others[away < ALIKE**2]
+            alike = seen[near] * np.sign(seen[at]) > 0.5 * abs(seen[at])
+            if not len(near) or not alike.any():
+                return False
+        return True
 
     def joined(self) -> tuple[Array, NDArray[np.int64], NDArray[np.float32], Mask]:
         """Times (N,), segments (N,), external torques (N, nv), joints that are slow (N, nv)."""

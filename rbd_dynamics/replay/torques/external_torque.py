@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.signal import lfilter
 
 from rbd_dynamics.control.contact.detector import BREAKAWAY, ContactDetector
 from rbd_dynamics.control.contact.momentum_observer import MomentumObserver
@@ -24,6 +25,7 @@ from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 Friction = Callable[[Array], Array]  # velocities (N, nv) to torques (N, nv)
+Missing = Callable[[Segment], Array]  # what measured efforts lack of what the motion needs, (N, nv)
 
 LEAST = 0.02  # of a joint's rms torque: model errors of this size are no contacts
 VARIES = 0.1  # of breakaway: friction is not known better than that, whatever it is fitted to
@@ -71,6 +73,8 @@ class ExternalTorque:
         thresholds: N m for contact, one for all or {joint: N m}; None: from the recording's own free motion.
         false_alarms: how many of them an hour, where thresholds are not given.
         duration: least one of a contact, s.
+        missing: by which contacts are judged, of joints of which it says something, in place of the robot and friction:
+            by a fit of a recording whose description is wrong.
     """
 
     def __init__(
@@ -86,6 +90,7 @@ class ExternalTorque:
         thresholds: float | Mapping[str, float] | None = None,
         false_alarms: float = PER_HOUR,
         duration: float = 0.1,
+        missing: Missing | None = None,
     ) -> None:
         self.names, self.terms = tuple(names), tuple(terms)
         self._low_pass, self._friction = low_pass, friction
@@ -95,7 +100,8 @@ class ExternalTorque:
         if not self._false_alarms > 0.0:
             raise ValueError(f"false alarms must be a positive number an hour, got {false_alarms!r}")
         self._given = None if thresholds is None else self._named(thresholds)
-        self._ticks = Ticks(len(self.names))
+        self._missing, self._behind = missing, np.zeros(len(self.names))
+        self._ticks, self._judged = Ticks(len(self.names)), Ticks(len(self.names))  # the latter by what is missing
         self._peak = np.zeros(len(self.names))
         self._squares, self._samples = np.zeros(len(self.names)), 0
         self._measured = np.zeros(len(self.names), dtype=bool)
@@ -118,6 +124,7 @@ class ExternalTorque:
         dt = float(segment.t[-1] - segment.t[0]) / (len(segment) - 1)
         if segment.number != self._number:
             self._observer.reset()
+            self._behind[:] = 0.0
             self._number, self._settled = segment.number, float(segment.t[0]) + self._observer.settling
         external = self._observer.of_samples(segment.q, segment.v, tau, dt)
         self._measured |= segment.measured
@@ -128,6 +135,20 @@ class ExternalTorque:
         seen = np.where(unknown[:, None], np.nan, found) if unknown.any() else found
         np.fmax(self._peak, np.fmax.reduce(np.abs(seen), axis=0), out=self._peak)
         self._ticks.add(segment.t, segment.number, segment.start, seen, segment.v, dt)
+        if self._missing is not None:
+            judged = self._observed(self._missing(segment), dt)
+            judged = np.where(np.isfinite(judged) & np.isfinite(seen), judged, seen)
+            self._judged.add(segment.t, segment.number, segment.start, judged, segment.v, dt, segment.q)
+        return found
+
+    def _observed(self, missing: Array, dt: float) -> Array:
+        """As the observer shows it, which lags behind."""
+        keep = np.exp(-self._observer.rate * dt)
+        found = missing.copy()
+        for k in np.flatnonzero(np.isfinite(missing).all(axis=0)):
+            start = [keep[k] * self._behind[k]]
+            found[:, k], _ = lfilter([1.0 - keep[k]], [1.0, -keep[k]], missing[:, k], zi=start)
+            self._behind[k] = found[-1, k]
         return found
 
     def _friction_torque(self, segment: Segment, prediction: Prediction) -> Array | float:
@@ -150,10 +171,12 @@ class ExternalTorque:
             known[np.isinf(known)] = 0.0
         breakaway = np.where(self._measured, known, np.inf)
         least = np.maximum(LEAST * rms, VARIES * np.where(np.isfinite(breakaway), breakaway, 0.0))
-        values = calibrated(self._ticks, least, breakaway, per_hour=self._false_alarms, duration=self._duration)
+        ticks = self._ticks if self._missing is None else self._judged
+        values = calibrated(ticks, least, breakaway, per_hour=self._false_alarms, duration=self._duration)
         limits = values if self._given is None else np.where(self._measured, self._given, np.inf)
         detector = ContactDetector(limits, breakaway=breakaway, duration=self._duration)
-        events, omitted = contacts(self._ticks, detector, list(self.names))
+        events, omitted = contacts(ticks, detector, list(self.names))
+        events = [event for event in events if not ticks.recurs(event, self.names)]  # that is the model's
 
         def named(values: Array) -> dict[str, float]:
             return {self.names[k]: float(values[k]) for k in which}

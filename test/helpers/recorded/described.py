@@ -101,15 +101,20 @@ def recorded(
     seed: int = 1,
     duration: float = 60.0,
     amplitude: float = 1.0,
+    load: float = 0.0,
 ) -> tuple[NDArray[np.int64], Array]:
     """Stamps and numbers (N, 3, nv) of a robot with friction, and rotors times `rotors`.
 
     rubs: joints that have friction and rotors; None: all. off: share by which the robot's bodies are not as described.
-    amplitude: of the swing, times the usual.
+    amplitude: of the swing, times the usual. load: kg, 5 cm from the last joint along its axis.
     """
     arm, model = ARMS[name], described(name)
     having = np.isin(np.arange(model.nv), range(model.nv) if rubs is None else rubs)
     robot = perturb_inertias(model, off, seed=seed) if off else model
+    if load:
+        last = robot.bodies[-1]
+        ball = RigidInertia.from_com(load, (0.02, 0.0, 0.05), (2e-3 * load, 0.0, 0.0, 2e-3 * load, 0.0, 2e-3 * load))
+        robot = replace(robot, bodies=(*robot.bodies[:-1], replace(last, inertia=last.inertia + ball)))
     damping, coulomb = (dict(zip(model.joint_names, having * row)) for row in (arm.viscous, arm.coulomb))
     robot = with_rotors(with_joint_friction(robot, damping=damping, friction=coulomb), rotors * having * arm.rotors)
     t = np.arange(int(duration * 100.0)) / 100.0

@@ -20,11 +20,13 @@ from rbd_dynamics.model import Model
 from rbd_dynamics.replay import RecordingError, Settings, compare
 from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
 from rbd_dynamics.replay.diagnosis.beside import REACHES, remembered
-from rbd_dynamics.replay.diagnosis.consequences import doubted_inertias, reason
-from rbd_dynamics.replay.identification import InertiaIdentifier
+from rbd_dynamics.replay.diagnosis.consequences import doubted_friction, doubted_inertias, reason
+from rbd_dynamics.replay.identification import FrictionIdentifier, InertiaIdentifier, PayloadIdentifier
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.inertial import implausible_masses
 from rbd_dynamics.replay.identification.samples import Preparation
+from rbd_dynamics.replay.torques.comparison import predict
+from rbd_dynamics.replay.torques.external_torque import ExternalTorque
 
 pytestmark = pytest.mark.skipif(not ARMS.keys() <= FILES.keys(), reason="needs example-robot-data")
 each_arm = pytest.mark.parametrize("name", table(ARMS, ("panda",)))
@@ -35,13 +37,17 @@ def base_errors(model: Model) -> BaseErrors:
     return BaseErrors(shared_robot(model))
 
 
-def diagnosed(model: Model, stamps, numbers) -> DiagnosisResult:
+def diagnosis_of(model: Model, stamps, numbers) -> tuple[Diagnosis, DiagnosisResult]:
     names = model.joint_names
     prepare = Preparation(shared_robot(model), LOW_PASS, Settings().terms)
     diagnosis = Diagnosis(prepare, names, velocities=names, base=base_errors(model))
     for part in segments_of(stamps, numbers):
         diagnosis.add(part)
-    return diagnosis.results()
+    return diagnosis, diagnosis.results()
+
+
+def diagnosed(model: Model, stamps, numbers) -> DiagnosisResult:
+    return diagnosis_of(model, stamps, numbers)[1]
 
 
 def test_a_rotor_on_a_vertical_axis_is_no_current_and_the_inertias_are_exported():
@@ -107,6 +113,71 @@ def test_currents_are_told_beside_inertias_and_rotors_that_are_wrong(name):
         assert finding.estimate.covers(truth[joint]), (joint, finding.estimate, truth[joint])
         assert not finding.remedy and "--known-load" in finding.text
     assert all(reason(found, joint) for joint in model.joint_names)
+    assert not any(joint.main == "load" for joint in found.joints)
+
+
+@each_arm
+def test_a_heavy_load_is_no_current(name):
+    """Seen: 19.5 times the model's torque, "a motor's current?", of a load as heavy as the arm."""
+    model = described(name)
+    mass = sum(body.inertia.mass for body in model.bodies)
+    found = diagnosed(model, *recorded(name, off=0.1, load=mass))
+    assert found.signals == () and found.undecided == ()
+    assert "load" in {joint.main for joint in found.joints}
+
+
+@each_arm
+def test_a_load_is_told_beside_rotors_that_the_description_lacks(name):
+    """Seen: no mass, since errors of bodies that would stand in for the rotors do as much as a load."""
+    model = described(name)
+    mass = 0.1 * sum(body.inertia.mass for body in model.bodies)
+    identifier = PayloadIdentifier(
+        shared_robot(model), model.joint_names[-1], low_pass=LOW_PASS, base=base_errors(model)
+    )
+    for part in segments_of(*recorded(name, load=mass)):
+        identifier.add(part)
+    found = identifier.results().mass
+    assert found.lower > 0.0 and found.value == pytest.approx(mass, rel=0.05)
+
+
+@each_arm
+def test_an_offset_is_told_beside_bodies_described_wrongly_and_only_there(name):
+    """Seen: no number, since gravity of the description's errors is as large."""
+    model, k = described(name), 2
+    stamps, numbers = recorded(name, off=0.1)
+    value = 0.3 * float(np.sqrt(np.square(numbers[:, 2, k]).mean()))
+    numbers[:, 2, k] += value
+    found = diagnosed(model, stamps, numbers)
+    assert found.offsets is not None and set(found.offsets) == {model.joint_names[k]}
+    friction = FrictionIdentifier(shared_robot(model), low_pass=LOW_PASS, base=base_errors(model))
+    for part in segments_of(stamps, numbers):
+        friction.add(part)
+    told = {one.joint: one.offset for one in doubted_friction(friction.results(), found).joints}
+    there = {joint for joint, offset in told.items() if offset.identifiable and offset.lower * offset.upper > 0.0}
+    assert there == {model.joint_names[k]}
+    assert told[model.joint_names[k]].value == pytest.approx(value, rel=0.2)
+
+
+PUSHES = (12.3, 33.7, 48.2)  # s; of 0.6 s
+
+
+@each_arm
+def test_pushes_are_told_beside_bodies_described_wrongly_and_none_is_invented(name):
+    """Seen: thresholds of half a joint's torque, since rotors are missing from the description."""
+    model = described(name)
+    stamps, numbers = recorded(name, off=0.1)
+    t = 1e-9 * (stamps - stamps[0])
+    pushed = np.any([(t >= begin) & (t < begin + 0.6) for begin in PUSHES], axis=0)
+    numbers[pushed, 2] -= 0.3 * np.sqrt(np.square(numbers[:, 2]).mean(axis=0))
+    diagnosis, found = diagnosis_of(model, stamps, numbers)
+    assert found.signals == () and diagnosis.free is not None
+    robot, terms = shared_robot(model), Settings().terms
+    external = ExternalTorque(robot, model.joint_names, terms, low_pass=LOW_PASS, missing=diagnosis.free.missing)
+    for part in segments_of(stamps, numbers):
+        external.add(part, predict(robot, part, terms=terms))
+    events = external.results().events
+    assert [event.start for event in events] == pytest.approx(PUSHES, abs=0.15)
+    assert [event.end for event in events] == pytest.approx([begin + 0.6 for begin in PUSHES], abs=0.25)
 
 
 SIGNS = [(name, k) for name in ARMS for k in range(6)]

@@ -27,10 +27,14 @@ class Load(CauseKind):
 
 
 def _tips(model: Model, dof: int) -> list[int]:
-    """Last bodies that a degree of freedom carries: where loads are."""
+    """Last bodies that a degree of freedom carries."""
+    return [tip for tip in last_bodies(model) if _carries(model, dof, tip)][:TIPS]
+
+
+def last_bodies(model: Model) -> list[int]:
+    """Where loads are."""
     parents = {body.parent for body in model.bodies}
-    tips = [tip for tip in range(len(model.bodies)) if tip not in parents and _carries(model, dof, tip)]
-    return tips[:TIPS]
+    return [tip for tip in range(len(model.bodies)) if tip not in parents]
 
 
 def _carries(model: Model, dof: int, body: int) -> bool:
