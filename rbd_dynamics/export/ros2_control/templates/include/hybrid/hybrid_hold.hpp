@@ -9,10 +9,10 @@
 #include <cmath>
 
 #include "robot_package/common/loads.hpp"
-#include "robot_package/common/softening.hpp"
 #include "robot_package/hybrid/contact_sense.hpp"
 #include "robot_package/hybrid/pressed_rows.hpp"
 #include "robot_package/hybrid/unknown_load.hpp"
+#include "robot_package/tool/softening.hpp"
 
 namespace robot_package
 {

@@ -8,13 +8,13 @@
 #include <array>
 #include <cmath>
 
-#include "robot_package/common/softening.hpp"
 #include "robot_package/hybrid/hybrid_law.hpp"
 #include "robot_package/hybrid/normal_push.hpp"
 #include "robot_package/hybrid/pressing_checks.hpp"
 #include "robot_package/hybrid/releasable_force.hpp"
 #include "robot_package/hybrid/surface_motion.hpp"
 #include "robot_package/hybrid/task_frame_path.hpp"
+#include "robot_package/tool/softening.hpp"
 
 namespace robot_package
 {

@@ -2,8 +2,8 @@
 // Gains that are softer where efforts could not follow them. Efforts change no faster than their
 // rates. Where a fast arm is braked as hard as a slow one, they come too late: it swings, ever
 // farther.
-#ifndef ROBOT_PACKAGE__COMMON__SOFTENING_HPP_
-#define ROBOT_PACKAGE__COMMON__SOFTENING_HPP_
+#ifndef ROBOT_PACKAGE__TOOL__SOFTENING_HPP_
+#define ROBOT_PACKAGE__TOOL__SOFTENING_HPP_
 
 #include <algorithm>
 #include <cmath>
@@ -45,4 +45,4 @@ private:
 
 }  // namespace robot_package
 
-#endif  // ROBOT_PACKAGE__COMMON__SOFTENING_HPP_
+#endif  // ROBOT_PACKAGE__TOOL__SOFTENING_HPP_
