@@ -142,7 +142,7 @@ class ExternalTorque:
         return found
 
     def _observed(self, missing: Array, dt: float) -> Array:
-        """As the observer shows it, which lags behind."""
+        """A torque as the observer shows it, which lags behind."""
         keep = np.exp(-self._observer.rate * dt)
         found = missing.copy()
         for k in np.flatnonzero(np.isfinite(missing).all(axis=0)):

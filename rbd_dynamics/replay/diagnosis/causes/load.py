@@ -32,7 +32,7 @@ def _tips(model: Model, dof: int) -> list[int]:
 
 
 def last_bodies(model: Model) -> list[int]:
-    """Where loads are."""
+    """Bodies that carry no other one: loads are there."""
     parents = {body.parent for body in model.bodies}
     return [tip for tip in range(len(model.bodies)) if tip not in parents]
 
