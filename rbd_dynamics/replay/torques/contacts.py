@@ -74,7 +74,7 @@ class Ticks:
                 self._state.append(np.hstack([q[rows], v[rows]]).astype(np.float32))
 
     def recurs(self, event: ContactEvent, names: Sequence[str]) -> bool:
-        """Whether each of its joints shows half as much at another time at which the robot moves likewise."""
+        """Whether each of its joints mostly shows half as much at other times at which the robot moves likewise."""
         if not self._state:
             return False
         t, _, external, _ = self.joined()
@@ -90,7 +90,7 @@ class Ticks:
             away = np.square(state[others] - state[at]).mean(axis=1)
             near = others[away < ALIKE**2]
             alike = seen[near] * np.sign(seen[at]) > 0.5 * abs(seen[at])
-            if not len(near) or not alike.any():
+            if not len(near) or alike.mean() < 0.5:
                 return False
         return True
 
