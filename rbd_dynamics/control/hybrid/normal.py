@@ -25,7 +25,7 @@ from rbd_dynamics.constraints import WORLD_FRAME, Constraint, PairConstraint, Su
 from rbd_dynamics.control.hybrid.free_reading import FreeReading
 from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor
 from rbd_dynamics.spatial.se3 import Transform
-from rbd_dynamics.spatial.so3 import rotation_about
+from rbd_dynamics.spatial.so3 import cross, rotation_about
 
 Array = NDArray[np.float64]
 
@@ -225,8 +225,7 @@ class NormalEstimator:
 
 def _cross(a: Array, b: Array) -> Array:
     """Cross product of two vectors (3), in a tenth of the time of NumPy's, which takes arrays of any shape."""
-    (a1, a2, a3), (b1, b2, b3) = a.tolist(), b.tolist()
-    return np.array([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1])
+    return np.array(cross(a.tolist(), b.tolist()))
 
 
 def _angle(a: Array, b: Array) -> float:

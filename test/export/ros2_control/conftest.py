@@ -6,10 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers.checks.pressing_arms import ARMS, exported_arm
+from helpers.checks.exported_arms import POINTING_DOWN, exported_arm
 
 
-@pytest.fixture(scope="session", params=ARMS)
+@pytest.fixture(scope="session", params=list(POINTING_DOWN))
 def arm(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("hybrid") / "arm"
-    return exported_arm(request.param, folder, Path(__file__).parent / "hybrid_main.cpp")
+    main = Path(__file__).parent / "hybrid_main.cpp"
+    return exported_arm(request.param, folder, main, POINTING_DOWN[request.param])

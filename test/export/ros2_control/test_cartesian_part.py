@@ -7,12 +7,11 @@ import math
 import re
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 import pytest
-from helpers.checks.asked_programs import Answers, asked_program
 from helpers.checks.exported import needs
+from helpers.checks.exported_arms import exported_arm
 
 import rbd_dynamics as rbd
 from rbd_dynamics.control import CartesianController, CartesianOutput
@@ -21,7 +20,6 @@ from rbd_dynamics.control.cartesian.gains import CartesianGains
 from rbd_dynamics.control.cartesian.pose_follower import Limits3, Moving, driven, towards
 from rbd_dynamics.control.cartesian.stability import StiffnessCheck, ToolLoop
 from rbd_dynamics.control.safety.closed_loop import Timing, growth_rate
-from rbd_dynamics.export import export_ros2_control
 from rbd_dynamics.nodes.interface.cartesian_controller import CartesianControllerParameters
 from rbd_dynamics.nodes.tool.cartesian_engine import build_engine
 from rbd_dynamics.nodes.tool.tool_messages import stiffness_of
@@ -36,33 +34,13 @@ NO, AT_LIMIT, SINGULAR, OFF_PATH, MOVED = range(5)
 TOOL = ((0.02, -0.01, 0.1), (0.3, -0.2, 0.5))  # place, m; roll, pitch, yaw
 
 
-class Arm(NamedTuple):
-    """A robot, its exported program, and a posture of it that is not singular."""
-
-    model: rbd.Model
-    frame: str
-    start: np.ndarray
-    talk: Answers
-
-    @property
-    def efforts(self) -> np.ndarray:
-        return np.array([joint.limits.effort for joint in self.model.joints])
-
-    @property
-    def speeds(self) -> np.ndarray:
-        return np.array([joint.limits.velocity for joint in self.model.joints])
+STARTS = {"ur5": (0.3, -1.2, 1.6, -1.9, -1.4, 0.2), "panda": (0.1, 0.3, -0.1, -1.9, 0.1, 2.2, 0.785)}
 
 
-@pytest.fixture(scope="module", params=["ur5", "panda"])
+@pytest.fixture(scope="module", params=list(STARTS))
 def arm(request, tmp_path_factory):
-    if request.param == "ur5":
-        model, frame, start = rbd.load("ur5_robot"), "tool0", np.array([0.3, -1.2, 1.6, -1.9, -1.4, 0.2])
-    else:
-        model, frame = rbd.load("panda", locked={"panda_finger_joint1": 0.0}), "panda_hand_tcp"
-        start = np.array([0.1, 0.3, -0.1, -1.9, 0.1, 2.2, 0.785])
-    folder = tmp_path_factory.mktemp("cartesian") / "arm"
-    export_ros2_control(model, folder, tip=frame)
-    return Arm(model, frame, start, asked_program(folder, Path(__file__).parent / "cartesian_main.cpp"))
+    folder, main = tmp_path_factory.mktemp("cartesian") / "arm", Path(__file__).parent / "cartesian_main.cpp"
+    return exported_arm(request.param, folder, main, STARTS[request.param])
 
 
 def wishes(**given):

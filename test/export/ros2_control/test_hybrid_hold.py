@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from helpers.checks.exported import needs
-from helpers.checks.pressing_arms import configured, numbers, usual_rates
+from helpers.checks.exported_arms import configured, numbers, usual_rates
 
 import rbd_dynamics as rbd
 from rbd_dynamics.control import HybridController, HybridGains, HybridLimits, HybridTask, MultiplierSensor

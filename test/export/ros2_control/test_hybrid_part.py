@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from helpers.checks.exported import needs
-from helpers.checks.pressing_arms import configured, numbers, usual_rates, wishes
+from helpers.checks.exported_arms import configured, numbers, usual_rates, wishes
 
 import rbd_dynamics as rbd
 from rbd_dynamics.control import HybridController, HybridGains, HybridLimits, HybridOutput, HybridTask, MultiplierSensor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arms whose exported controller that presses is asked on standard input, without ROS."""
+"""Arms whose exported controller of the tool is asked on standard input, without ROS."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import rbd_dynamics as rbd
 from helpers.checks.asked_programs import Answers, asked_program
 from rbd_dynamics.export import export_ros2_control
 
-ARMS = ("ur5", "panda")
+POINTING_DOWN = {"ur5": (0.3, -1.4, 1.9, -2.07, -1.57, 0.2), "panda": (0.1, 0.1, -0.1, -2.2, 0.05, 2.3, 0.785)}
 
 
 class Arm(NamedTuple):
-    """A robot, its exported program, and a posture of it whose tool points down."""
+    """A robot, its exported program, and a posture of it that is not singular."""
 
     model: rbd.Model
     frame: str
@@ -30,19 +30,22 @@ class Arm(NamedTuple):
         return np.array([joint.limits.effort for joint in self.model.joints])
 
     @property
+    def speeds(self) -> np.ndarray:
+        return np.array([joint.limits.velocity for joint in self.model.joints])
+
+    @property
     def place(self) -> np.ndarray:
         return np.asarray(rbd.Robot(self.model).pose(self.start, self.frame))
 
 
-def exported_arm(name: str, folder: Path, main: Path) -> Arm:
+def exported_arm(name: str, folder: Path, main: Path, start: Sequence[float]) -> Arm:
     """The arm of that name, exported into a folder, with the program of `main` around it."""
     if name == "ur5":
-        model, frame, start = rbd.load("ur5_robot"), "tool0", np.array([0.3, -1.4, 1.9, -2.07, -1.57, 0.2])
+        model, frame = rbd.load("ur5_robot"), "tool0"
     else:
         model, frame = rbd.load("panda", locked={"panda_finger_joint1": 0.0}), "panda_hand_tcp"
-        start = np.array([0.1, 0.1, -0.1, -2.2, 0.05, 2.3, 0.785])
     export_ros2_control(model, folder, tip=frame)
-    return Arm(model, frame, start, asked_program(folder, main))
+    return Arm(model, frame, np.array(start), asked_program(folder, main))
 
 
 def wishes(**given: Any) -> Iterator[Sequence[Any]]:
