@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from rbd_dynamics.model.model import Model
 from rbd_dynamics.replay.diagnosis.causes.load import last_bodies
 from rbd_dynamics.replay.diagnosis.free_fit import Load
 from rbd_dynamics.replay.identification.base_errors import largest_errors
@@ -18,7 +17,7 @@ SIZE = 0.1  # m: of a load, from which its inertia follows
 
 def loads_of(robot: Robot) -> list[Load]:
     """The loads of a few last bodies that have a mass, in units of what their descriptions may have wrong."""
-    heaviest = LARGEST_SHARE * carried(robot.model)
+    heaviest = LARGEST_SHARE * sum(body.inertia.mass for body in robot.model.bodies)  # of what joints move
     usual = heaviest * np.array([1.0, *3 * [DISTANCE], *6 * [SIZE**2]])
     found: list[Load] = []
     for tip in last_bodies(robot.model):
@@ -27,8 +26,3 @@ def loads_of(robot: Robot) -> list[Load]:
             sizes = np.linalg.norm(np.linalg.solve(errors, np.diag(usual)), axis=1)
             found.append(Load(10 * tip + np.arange(10), np.maximum(1.0, sizes)))
     return found
-
-
-def carried(model: Model) -> float:
-    """Mass of all that joints move, kg."""
-    return float(sum(body.inertia.mass for body in model.bodies))
