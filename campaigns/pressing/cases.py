@@ -81,8 +81,12 @@ class Case:
     @property
     def patience(self) -> float:
         """When the force must have come, s."""
-        rate = self.params.get("force_rate", 20.0)
-        return ENGAGED + max(0.0, self.height) / self.approach + self.force / rate + PATIENCE
+        return ENGAGED + max(0.0, self.height) / self.approach + self.fading + PATIENCE
+
+    @property
+    def fading(self) -> float:
+        """What the force takes to come, and to fade, s."""
+        return self.force / float(self.params.get("force_rate", 20.0))
 
     def told(self) -> dict[str, Any]:
         """What differs from the defaults, for people."""

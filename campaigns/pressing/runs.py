@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 START = 1_000_000_000  # ns
 MS = 1_000_000  # ns
-HOLDS = 1200  # periods, after a stop, in which it shows whether the hold holds
+HOLDS = 1200  # periods, after what pressed has faded, in which it shows whether the hold holds
 KNOWN = 0.8  # share of the rotors' inertia that the controller knows of
 
 
@@ -109,7 +109,7 @@ def run(case: Case, law: Any = None) -> Record:
             rows.append(row)
         forces_wanted.append(float(getattr(bench, "wanted_force", math.nan)))
         left -= bench.ended
-        if stops and not events and after == "hold" and k - stops[-1].at > HOLDS:
+        if stops and not events and after == "hold" and k - stops[-1].at > HOLDS + case.fading / PERIOD:
             break
         if not left or not np.isfinite(v_all[-1]).all():
             break

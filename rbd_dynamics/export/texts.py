@@ -107,6 +107,7 @@ _IN_KERNELS = {
         "approach": "velocity along the normal that its damping aims at, m/s",
         "measured": "force along the normal by a sensor, N",
         "beside": "efforts of what pushes beside the normal, made up for where it would lift or turn the tool",
+        "aside": "the same at this moment, by one reading: it tells with what joints are accelerated that are braked",
         "integral": "of the force error, N s",
         "task_integral": "of theta's error",
         "gains": "kp and kd of each row, ki, its limit, normal damping, posture's kp and kd, task_ki, its limit, "

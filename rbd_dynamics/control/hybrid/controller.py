@@ -194,6 +194,7 @@ class HybridController:
         posture: Array | None = None,
         approach: Array | None = None,
         beside: Array | None = None,
+        aside: Array | None = None,
     ) -> HybridOutput:
         """The command for one measured state.
 
@@ -208,6 +209,9 @@ class HybridController:
                 negative to find a surface.
             beside (nv): efforts of what pushes the robot beside the constraints, such as friction or a wall. It is
                 made up for as far as it would move the constraints or turn the tool; by default nothing.
+            aside (nv): the same as it is at this moment, by one reading; by default nothing. With `measured` and the
+                efforts it tells what accelerates joints that are braked near their limits; what is not measured is
+                learnt from how velocities change, which is later.
 
         Raises ValueError for what is not finite, ArithmeticError where the result is not: nothing may be
         commanded then, and the integral stays.
@@ -223,7 +227,8 @@ class HybridController:
             no_motion if rate is None else rate,
             no_motion if acceleration is None else acceleration,
             force, no_force if approach is None else approach, force if measured is None else measured, out.integral,
-            out.task_integral, no_push if beside is None else beside, v if posture is None else posture,
+            out.task_integral, no_push if beside is None else beside,
+            no_push if aside is None else aside, v if posture is None else posture,
             self._recent.before(v, dt), self._recent.span, out.outside, out.driven, self._numbers,
             self.effort_limits, self.velocity_limits, self._positions.lower, self._positions.upper, self._margins,
             self._rows.parameters, self.robot.inertia_input,

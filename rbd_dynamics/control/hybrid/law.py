@@ -144,7 +144,7 @@ class HybridLaw:
         pressed = transposed_times(held.matrix[:m], force)
         full = [t + b - p for t, b, p in zip(torque, bias, pressed)]
         # joints that near their limits of velocity or position are not driven faster, but braked
-        touched = transposed_times(held.matrix[:m], x.measured)
+        touched = [a + b for a, b in zip(transposed_times(held.matrix[:m], x.measured), x.aside)]
         ahead, left = foreseen(x.v, x.v_before, x.span[0], reaction_time), self._left(x)
         bound = SpeedBound.of(ahead, x.speeds, reaction_time, left, near_only=True)
         moved = [f + t - b for f, t, b in zip(full, touched, bias)]
@@ -234,7 +234,16 @@ def hybrid_kernel(
     m, k, nv = (len(constraints),), (len(task),), (model.nv,)
     sizes = sizes_of(model, len(rows), len(rows.parameters))
     own = {"theta": k, "rate": k, "acceleration": k, "force": m, "approach": m, "measured": m, "integral": m}
-    own |= {"task_integral": k, "beside": nv, "posture": nv, "v_before": nv, "span": (1,), "outside": nv, "driven": nv}
+    own |= {
+        "task_integral": k,
+        "beside": nv,
+        "aside": nv,
+        "posture": nv,
+        "v_before": nv,
+        "span": (1,),
+        "outside": nv,
+        "driven": nv,
+    }
     shared = {"gains": (gain_count(len(task)),)}
     shared |= dict.fromkeys(("limits", "speeds", "lower", "upper", "margins"), nv)
     named = {name: Argument(name, shape) for name, shape in own.items()}

@@ -222,7 +222,7 @@ class Pressing:
         self.output = out = controller.step(
             q, v, step.theta, rate=step.rate, acceleration=step.acceleration, force=pushed.force,
             measured=felt if pushed.felt else None, dt=dt, posture=governor.wanted_posture, approach=pushed.aim,
-            beside=self._made_up_for(beside, dt),
+            beside=self._made_up_for(beside, dt), aside=None if beside is None else beside.efforts,
         )  # fmt: skip
         self.drift.update(q, out, felt, self.force, dt, known=pushed.felt)
         problem = self._problem(out, felt, aside)

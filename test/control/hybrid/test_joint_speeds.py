@@ -44,7 +44,8 @@ def far_from_limits(model: rbd.Model) -> rbd.Model:
 
 @pytest.mark.parametrize("law", ["geometric", "gauge_invariant"])
 def test_what_brakes_a_joint_takes_energy_and_is_its_own_effort(law):
-    """Mass matrix and bias by Pinocchio; the acceleration nearest to what is wanted, in its metric, by SciPy.
+    """Mass matrix and bias by Pinocchio; the acceleration nearest to what is wanted, in its metric, by SciPy. What is
+    felt beside the surface accelerates joints from the first moment on.
 
     Accelerations that are cut off one by one need efforts of all joints, some of which drive the arm.
     """
@@ -69,6 +70,7 @@ def test_what_brakes_a_joint_takes_energy_and_is_its_own_effort(law):
     root = np.linalg.cholesky(M).T
 
     rng, limits = np.random.default_rng(2), np.array(robot.model.velocity_limit)
+    pushes, J = np.random.default_rng(3), robot.jacobian(POSE, TOOL)[3:]
     braked = driven = 0
     for _ in range(60):
         v = limits * rng.uniform(-0.8, 0.8, 7)
@@ -77,10 +79,11 @@ def test_what_brakes_a_joint_takes_energy_and_is_its_own_effort(law):
         theta = rng.uniform(-0.1, 0.1, 5)
         for each in (bound, free):
             each.reset()
-        taus = [each.step(POSE, v, theta).tau.copy() for each in (bound, free)]
+        aside = J.T @ pushes.normal(size=3) * pushes.choice([0.0, 5.0])
+        taus = [each.step(POSE, v, theta, aside=aside).tau.copy() for each in (bound, free)]
         own = taus[0] - taus[1]
         bias = pin.nle(model, data, POSE, v) if law == "geometric" else pin.rnea(model, data, POSE, 0 * v, 0 * v)
-        now, wanted = (np.linalg.solve(M, tau - bias) for tau in taus)
+        now, wanted = (np.linalg.solve(M, tau - bias + aside) for tau in taus)
         least, most = np.array([room(*each) for each in zip(v, limits)]).T
         nearest = lsq_linear(root, root @ wanted, (least, most), tol=1e-14).x
         close = 5e-3 * (1.0 + np.abs(wanted).max())  # what so many sweeps of Gauss and Seidel leave

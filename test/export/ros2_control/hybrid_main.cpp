@@ -155,7 +155,7 @@ int main()
       arm::HybridInputs in{};
       read(q), read(v), read(in.theta), read(in.rate), read(in.acceleration);
       in.force = next(), in.approach = next(), in.measured = next();
-      read(in.beside), read(in.posture);
+      read(in.beside), read(in.aside), read(in.posture);
       const double dt = next();
       const auto status = cycle([&] { return law.step(q, v, in, dt, loads.inertia()); });
       std::printf(" %d", static_cast<int>(status));

@@ -62,7 +62,7 @@ def test_a_step_of_the_law_is_the_library_s(arm, room):
         ("load", arm.frame, *LOAD),
         ("reset",),
     ]
-    before, expected = len(lines), []
+    before, expected, felt = len(lines), [], np.random.default_rng(51)
     speeds = np.array([joint.limits.velocity for joint in arm.model.joints])
     for k in range(40):
         q, v = arm.model.random(rng), rng.uniform(0.1, 1.2) * rng.uniform(-1, 1, nv) * speeds
@@ -78,16 +78,16 @@ def test_a_step_of_the_law_is_the_library_s(arm, room):
         theta = 0.3 * rng.normal(size=5)
         rate, acceleration = 0.2 * rng.normal(size=(2, 5))
         force, approach, measured = 20.0 * rng.normal(), 0.02 * rng.normal(), 20.0 * rng.normal()
-        beside = robot.jacobian(q, arm.frame)[3:].T @ (5.0 * rng.normal(size=3))
+        beside, aside = (robot.jacobian(q, arm.frame)[3:].T @ (5.0 * each.normal(size=3)) for each in (rng, felt))
         posture, dt = arm.model.random(rng), rng.uniform(5e-4, 2e-3)
         read = math.nan if k % 4 == 0 else measured
         out = own.step(
             q, v, theta, rate=rate, acceleration=acceleration, force=np.array([force]),
             measured=None if k % 4 == 0 else np.array([measured]), dt=dt, posture=posture,
-            approach=np.array([approach]), beside=beside,
+            approach=np.array([approach]), beside=beside, aside=aside,
         )  # fmt: skip
         expected.append(HybridOutput(*(array.copy() for array in out)))
-        lines.append(("law", q, v, theta, rate, acceleration, force, approach, read, beside, posture, dt))
+        lines.append(("law", q, v, theta, rate, acceleration, force, approach, read, beside, aside, posture, dt))
     worst = 0.0
     answers = [answer for answer in arm.talk(*lines)[before:] if answer]
     for answer, out in zip(answers, expected, strict=True):

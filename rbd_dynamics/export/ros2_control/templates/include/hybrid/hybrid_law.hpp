@@ -35,12 +35,13 @@ struct HybridOutput
 // What is wanted in one step. approach: the velocity along the normal, m/s, that the normal damping
 // aims at. measured: N; if it is not a number, the integral of the force error stays as it is.
 // beside: efforts of what pushes the tool beside the normal, made up for as far as it would lift or
-// turn the tool.
+// turn the tool. aside: the same as it is at this moment, by one reading; it tells with what joints
+// are accelerated that are braked.
 struct HybridInputs
 {
   Task theta, rate, acceleration;
   double force, approach, measured;
-  Vector beside, posture;
+  Vector beside, aside, posture;
 };
 
 // tau = M J (a_d - kd e' - kp (e + task_ki int e)) + what moves along with it + N - A^T (force - ki
@@ -125,12 +126,12 @@ public:
     const auto status = static_cast<Status>(robot_package_hybrid_control_THE_TIP(
       q.data(), v.data(), in.theta.data(), in.rate.data(), in.acceleration.data(), &in.force,
       &in.approach, &measured, &last.integral, last.task_integral.data(), in.beside.data(),
-      in.posture.data(), before.data(), &span, last.outside.data(), last.driven.data(),
-      gains.data(), limits.data(), settings.speeds.data(), settings.lower.data(),
-      settings.upper.data(), settings.margins.data(), parameters.data(), inertia.data(),
-      now.tau.data(), now.wanted.data(), now.theta.data(), now.rate.data(), &now.h, &now.drift,
-      &now.force, &now.integral, now.task_integral.data(), now.lacking.data(), &now.rank,
-      &now.braking, now.outside.data(), now.driven.data()));
+      in.aside.data(), in.posture.data(), before.data(), &span, last.outside.data(),
+      last.driven.data(), gains.data(), limits.data(), settings.speeds.data(),
+      settings.lower.data(), settings.upper.data(), settings.margins.data(), parameters.data(),
+      inertia.data(), now.tau.data(), now.wanted.data(), now.theta.data(), now.rate.data(), &now.h,
+      &now.drift, &now.force, &now.integral, now.task_integral.data(), now.lacking.data(),
+      &now.rank, &now.braking, now.outside.data(), now.driven.data()));
     if (status == Status::ok) output_ = work_;
     return status;
   }

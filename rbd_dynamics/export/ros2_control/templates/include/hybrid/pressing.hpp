@@ -150,8 +150,8 @@ public:
     }
     motion.pass(q, rows, dt, settings());
     push.pass(dt);
-    HybridInputs in{motion.theta(), motion.rate(), motion.acceleration(), 0.0, 0.0, felt, {},
-                    posture_};
+    HybridInputs in{motion.theta(),        motion.rate(), motion.acceleration(), 0.0, 0.0, felt, {},
+                    wrench.felt().efforts, posture_};
     for (std::size_t k = 0; k < task_size; ++k) in.rate[k] += carried_[k];
     if (is_approaching_)
     {
