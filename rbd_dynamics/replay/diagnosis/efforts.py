@@ -129,6 +129,8 @@ class EffortCheck:
             late = {names[j] for j in delays.claimed if j not in delays.rubs}
             shifted = {names[j] for j in claimed_offsets(regression, scales.fit)}
             places = regression.none()[1]
+            if delays.common >= 0:
+                places[:] = delays.common
             places[list(delays.claimed)] = list(delays.claimed.values())
             fit = regression.fit(scales.fit.scales, places)
             self.free = self._free(names, regression, fit)

@@ -142,7 +142,7 @@ def _wider(value: float, low: float, high: float) -> tuple[float, float, float]:
 
 def _is_told(regression: Regression, found: FreeFit, j: int, level: float) -> bool:
     """Whether a joint's effort has the rigid torque in it, and is explained then, by a scale that can be."""
-    size = abs(float(found.scales[j]))
+    size = abs(float(_by_gravity(regression, found)[j]))
     if not (1.0 / MOST < size < MOST and regression.shares(found)[j] < POOR):
         return False
     return _shows(regression, found, j, float(found.scales[j]), level)
@@ -198,7 +198,8 @@ def _are_found_again(regression: Regression, found: FreeFit, kept: Sequence[int]
         scales = found.scales.copy()
         scales[list(free)] *= ASIDE**signs
         other = settled(regression, scales, free=list(free))
-        off = np.abs(other.scales[list(kept)] / found.scales[list(kept)] - 1.0)
+        now, again = (_by_gravity(regression, fit)[list(kept)] for fit in (found, other))
+        off = np.abs(again / now - 1.0)
         more = float(np.log(other.left.sum(axis=0) / found.left.sum(axis=0)).sum())
         if more < -np.log(1.0 - HARDLY) and (off > ALIKE).any():
             return False
@@ -224,6 +225,12 @@ def _needless(without: FreeFit, found: FreeFit, share: float = HARDLY) -> float:
     more, less = (np.log(np.maximum(fit.left.sum(axis=0), 1e-300)).sum() for fit in (without, found))
     little = more - less < -np.log(1.0 - share)
     return 1.0 if little else falls(without, found)
+
+
+def _by_gravity(regression: Regression, fit: FreeFit) -> Array:
+    """Scales with which gravity is the described bodies': all of them and all masses can make up for each other."""
+    ratio, _ = _masses(regression, fit)
+    return fit.scales * ratio if ratio > 0.0 else fit.scales
 
 
 def _masses(regression: Regression, fit: FreeFit) -> tuple[float, float]:
