@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import rbd_dynamics as rbd
 from campaigns.recordings.arms import ARMS, described, robot_of, sizes
 from rbd_dynamics.model.payload import payload_inertia
+from rbd_dynamics.replay.diagnosis.diagnosis import EITHER_SIGN
 
 if TYPE_CHECKING:
     from campaigns.recordings.case import Case
@@ -168,7 +169,7 @@ class Thousandths(OfAll):
 
 
 class Sign(Cause):
-    name, kinds, fouls = "sign", ("effort sign",), True
+    name, kinds, fouls = "sign", ("effort sign", EITHER_SIGN), True
 
     def value(self, case: Case) -> float:
         return -1.0
@@ -235,7 +236,7 @@ class TurnedVelocity(Cause):
 
 
 class TurnedAxis(Cause):
-    name, kinds, motion, by_efforts = "turned axis", ("position sign",), True, True
+    name, kinds, motion, by_efforts = "turned axis", ("position sign", EITHER_SIGN), True, True
 
     def recorded(self, found: Recorded, case: Case) -> Recorded:
         q, v = found.q.copy(), found.v.copy()

@@ -132,7 +132,7 @@ def _causes(case: Case, found: Analysis) -> Iterator[Claim]:
         true = {
             "friction": True, "rotor": not traits["rotors"], "load": bodies or "load" in own,
             "offset": "offset" in own, "contact": "contact" in own, "delay": "late efforts" in own,
-            "sign": "sign" in own, "scale": bool(own & {"currents", "thousandths"}),
+            "sign": bool(own & {"sign", "turned axis"}), "scale": bool(own & {"currents", "thousandths"}),
         }[joint.main]  # fmt: skip
         yield Claim(f"mostly {joint.main}", true, text=joint.joint)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rbd_dynamics.replay.diagnosis.consequences import reason
+from rbd_dynamics.replay.diagnosis.consequences import EFFORTS, reason
 from rbd_dynamics.replay.diagnosis.findings import DiagnosisResult, JointDiagnosis
 
 Claim = tuple[str, str]  # what is claimed, and of which joint; "" of all
@@ -78,7 +78,7 @@ def _claims(answers: Mapping[str, Any]) -> Iterator[Claim]:
         for joint in finding.joints:
             if finding.kind == "effort delay":
                 yield "late", joint
-            elif finding.kind in ("effort scale", "effort sign", "no efforts"):
+            elif finding.kind in EFFORTS:
                 yield "no torque", joint
     if (general := reason(why)).startswith("the motion"):
         yield "the motion is wrong", ""

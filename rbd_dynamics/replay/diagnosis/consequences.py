@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rbd_dynamics.replay.diagnosis.diagnosis import grave, harmless
+from rbd_dynamics.replay.diagnosis.diagnosis import EITHER_SIGN, grave, harmless
 from rbd_dynamics.replay.diagnosis.findings import DiagnosisResult
 from rbd_dynamics.replay.identification import (
     DriveResult,
@@ -18,15 +18,15 @@ from rbd_dynamics.replay.identification import (
 )
 from rbd_dynamics.replay.torques.external_torque import ExternalTorqueResult
 
-_EFFORTS = ("effort scale", "effort sign", "no efforts")
+EFFORTS = ("effort scale", "effort sign", EITHER_SIGN, "no efforts")  # that are not the model's torques
 _BODIES = "bodies other than described explain as much"
 
 
 def reason(found: DiagnosisResult, joint: str | None = None) -> str:
     """Why nothing follows from the efforts of a joint, or of any joint; empty where it does."""
-    wrong = {name for finding in found.signals if finding.kind in _EFFORTS for name in finding.joints}
+    wrong = {name for finding in found.signals if finding.kind in EFFORTS for name in finding.joints}
     for finding in found.signals:
-        if finding.kind in _EFFORTS:
+        if finding.kind in EFFORTS:
             if joint is None or joint in finding.joints or 0 < len(found.joints) < 2 * len(wrong):
                 return f"the efforts are not the model's torques ({finding.kind}, {', '.join(finding.joints)})"
         elif finding.kind == "gravity":

@@ -14,9 +14,8 @@ class Finding(Plain):
 
     Attributes:
         kind: "velocity scale", "velocity sign", "velocity delay", "velocity", "degrees", "position sign", "joint zero",
-            "gravity",
-            "effort scale", "effort sign", "effort delay", "no efforts"; of what is undecided "effort scale or inertias"
-            and "effort delay or friction".
+            "gravity", "effort scale", "effort sign", "effort or position sign", "effort delay", "no efforts"; of what
+            is undecided "effort scale or inertias" and "effort delay or friction".
         joints: whose. text: for people. remedy: what of the command line mends it.
         estimate: of the scale or delay, where there is one number.
     """

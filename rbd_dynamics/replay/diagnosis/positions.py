@@ -46,6 +46,8 @@ class PositionCheck:
         simple = [joint for joint in model.joints if joint.kind.nq == joint.kind.nv == 1]
         self._turning = [(joint.q_index, joint.v_index) for joint in simple if joint.kind.is_angle]
         self._places = [(joint.q_index, joint.v_index, joint.name) for joint in simple]
+        #: of the findings: joints whose position may have the opposite sign as well as their effort
+        self.either_sign: frozenset[str] = frozenset()
 
     def add(self, segment: Segment) -> None:
         """Every so-and-so-many-th sample; ever fewer as the recording grows."""
@@ -81,13 +83,22 @@ class PositionCheck:
         whole, few = (Standard(self._supposing, some) for some in (supposed, supposed.fewer(FEW)))
         if not (whole.enough and few.enough and (whole.shares > POOR).any()):
             return []
-        every = self._suppositions(supposed)
-        seem = [k for k, other in self._suppositions(few.supposed).items() if _fall(few, other) > LEAST * SURE]
+        every, fewer = self._suppositions(supposed), self._suppositions(few.supposed)
+        self.either_sign = frozenset(
+            self._places[k][2]
+            for k, other in fewer.items()
+            if k >= 0 and few.plain.fall(few.tried(other)) > LEAST * SURE and self._either(whole, whole.tried(every[k]))
+        )
+        seem = [k for k, other in fewer.items() if _fall(few, other) > LEAST * SURE]
         tried = {("", k): whole.tried(every[k]) for k in seem}
         before = {("", k): whole.before(every[k]) for k in seem}
         zeros = self._zeros(whole, few) if self._span() > LONG else {}
         tried |= {("zero", k): zero.tried for k, zero in zeros.items()}
-        better = {key: one for key, one in tried.items() if before.get(key, whole.usual).fall(one) > SURE}
+        better = {
+            key: one
+            for key, one in tried.items()
+            if before.get(key, whole.usual).fall(one) > SURE and whole.usual.cost - one.cost > SURE
+        }
         if not better:
             return []
         best = min(better, key=lambda key: better[key].cost)
@@ -96,12 +107,22 @@ class PositionCheck:
         alike = [key for key, one in better.items() if one.cost - better[best].cost < SURE]
         return [self._finding(best, joints, alike, zeros)]
 
+    def _either(self, whole: Standard, turned: Tried) -> bool:
+        """Whether a joint that turns the other way may be what an effort of the other sign, or unit, explains."""
+        usual = whole.usual
+        as_good = turned.cost - usual.cost < SURE and falls(turned.fit, usual.fit) > self._level
+        return as_good and whole.plain.fall(turned) > SURE
+
     def _is_sure(self, usual: Tried, other: Tried) -> bool:
         """Whether stretches that were not fitted agree, more clearly the less the bodies' errors would tell instead."""
         chance = falls(usual.fit, other.fit)
         wrong = float(np.exp(-0.5 * max(0.0, usual.errors - other.errors)))  # how likely bodies so wrong are
-        level = CHANCE / max(1, len(self._places) * (2 + len(QUARTERS)))
-        return chance <= CHANCE and chance * wrong <= level
+        return chance <= CHANCE and chance * wrong <= self._level
+
+    @property
+    def _level(self) -> float:
+        """What may be by chance, of each of all suppositions."""
+        return CHANCE / max(1, len(self._places) * (2 + len(QUARTERS)))
 
     def _suppositions(self, supposed: Supposed) -> dict[int, Supposed]:
         """Suppositions by their number, those of turned joints by their place."""

@@ -121,9 +121,7 @@ def open_findings(names: Sequence[str], found: Scales, unit: Mapping[str, str]) 
 
 def delay_findings(names: Sequence[str], found: Delays, tried: Array) -> tuple[list[Finding], list[Finding]]:
     """One for all joints that a common delay mends, else one a joint; and those that may be friction's."""
-    estimates = {
-        j: estimate_of("delay", float(tried[at]), tried[found.others[j]], "s") for j, at in found.claimed.items()
-    }
+    estimates = {j: _delay(float(tried[at]), tried[found.others[j]], tried) for j, at in found.claimed.items()}
     if found.common >= 0:
         value = float(tried[found.common])
         low, high = (float(np.median([getattr(e, key) for e in estimates.values()])) for key in ("lower", "upper"))
@@ -145,3 +143,10 @@ def delay_findings(names: Sequence[str], found: Delays, tried: Array) -> tuple[l
             remedy = f"--delay effort:{names[j]}={delay.value:.4g}"
             told.append(Finding("effort delay", (names[j],), text, remedy=remedy, estimate=delay))
     return told, undecided
+
+
+def _delay(value: float, others: Array, tried: Array) -> Estimate:
+    """A delay, which is not known better than those that are tried are apart."""
+    found, apart = estimate_of("delay", value, others, "s"), float(np.diff(tried).max(initial=0.0))
+    lower, upper = found.lower - 0.5 * apart, found.upper + 0.5 * apart
+    return Estimate("delay", value, (upper - lower) / 4.0, lower, upper, "s", True)
