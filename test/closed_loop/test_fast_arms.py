@@ -104,6 +104,7 @@ def test_an_arm_that_was_carried_off_while_it_is_held_is_not_thrown_back(way):
             ),
             ("wall", 16, 223, "a Panda leans on a wall when its motion ends: softer gains throw it at 0.74 m/s"),
             ("edge", 3, 311, "a UR10 without rotors loses 48 N: 0.29 m/s before"),
+            ("placement", 3, 971, "friction lets go of a Kinova's wrist without rotors: 8.1 times its limit before"),
         ],
         lambda case: case[0] in ("bounce", "slide"),
     ),

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rbd_dynamics.control.hybrid.controller import HybridController
 from rbd_dynamics.control.hybrid.limits import HybridLimits
+from rbd_dynamics.control.hybrid.unknown_load import UnknownLoad, share_within
 from rbd_dynamics.control.safety.softening import ALL, Softening
-from rbd_dynamics.control.safety.unknown_load import UnknownLoad, share_within
 from rbd_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

@@ -16,10 +16,10 @@ from rbd_dynamics.control.hybrid import (
     pressing,
     stability,
     supervisor,
+    unknown_load,
 )
 from rbd_dynamics.control.hybrid.gains import TASK_GAINS, HybridGains
 from rbd_dynamics.control.hybrid.touch import approach, contact_sense, contact_watch, letting_go, normal_speed, push
-from rbd_dynamics.control.safety import unknown_load
 from rbd_dynamics.export.exported import Exported
 from rbd_dynamics.export.laws import pressing_task
 from rbd_dynamics.export.ros2_control.constants import Numbers, constants_header, declared

@@ -16,8 +16,8 @@ from rbd_dynamics.control import HybridController, HybridGains, HybridLimits, Hy
 from rbd_dynamics.control.hybrid.hold import HybridHold
 from rbd_dynamics.control.hybrid.stability import Plant, load_rate
 from rbd_dynamics.control.hybrid.supervisor import HybridSupervisor
+from rbd_dynamics.control.hybrid.unknown_load import EFFORT, STEPS
 from rbd_dynamics.control.motion.desired_motion import DesiredMotion
-from rbd_dynamics.control.safety.unknown_load import EFFORT, STEPS
 
 pytestmark = needs("gcc", "g++")
 LOAD = (1.3, (0.01, -0.02, 0.05), (4e-3, 1e-4, 0.0, 5e-3, 0.0, 3e-3))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rbd_dynamics.control.hybrid.stability import Plant, load_rate, motion_radius
-from rbd_dynamics.control.safety.unknown_load import EFFORT, UnknownLoad
+from rbd_dynamics.control.hybrid.unknown_load import EFFORT, UnknownLoad
 
 STIFFNESS, DAMPING, INERTIA, MOST, FASTEST = 400.0, 40.0, 0.1, 10.0, 1.0
 
