@@ -77,9 +77,9 @@ def is_far(scale: float) -> bool:
 def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Scales:
     """suspected: {place of a joint: times the given model's torque that its effort seems to be}."""
     usual = settled(regression, np.ones(len(regression.joints)))
-    ratio, _ = _masses(regression, usual)
+    ratio, _ = masses(regression, usual)
     explained = float(np.median(regression.shares(usual))) < POOR  # else it says nothing of masses
-    implausible = explained and _is_implausible(ratio)
+    implausible = explained and is_implausible(ratio)
     if not suspected:
         return Scales(usual, {}, {}, ratio if implausible else np.nan)
     whole = _fitted(regression, suspected)
@@ -93,7 +93,7 @@ def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Sc
             break
         kept.remove(least)
         other = _fitted(regression, {j: float(found.scales[j]) for j in (*kept, *aside)}) if kept else usual
-        if _is_implausible(_masses(regression, other)[0]) and not _is_implausible(_masses(regression, found)[0]):
+        if is_implausible(masses(regression, other)[0]) and not is_implausible(masses(regression, found)[0]):
             aside.append(least)
         else:
             found = other
@@ -114,6 +114,11 @@ def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Sc
     kept = [j for j in kept if max(map(abs, intervals[j][1:])) < VAGUE * min(map(abs, intervals[j][1:]))]
     if 2 * len(kept) >= len(regression.joints):  # then nothing says how much gravity there is but the description
         intervals = {j: _wider(*told) for j, told in intervals.items()}
+    for j in [j for j, scale in suspected.items() if scale < 0.0 and j not in kept]:
+        other = _with(regression, found, {j: -1.0})
+        if _is_turned(regression, found, other, j, level):
+            found, kept = other, [*kept, j]
+            intervals[j] = -1.0, -HEAVY, -1.0 / HEAVY
     values = [float(found.scales[j]) for j in kept]
     if len(kept) > 1 and np.ptp(values) < ALIKE * abs(float(np.median(values))):
         rest = dict.fromkeys((j for j in suspected if j not in kept), float(np.median(values)))
@@ -128,7 +133,7 @@ def claimed_scales(regression: Regression, suspected: Mapping[int, float]) -> Sc
     return Scales(found, {j: intervals[j] for j in sorted(kept)}, as_good, ratio if implausible else np.nan)
 
 
-def _is_implausible(ratio: float) -> bool:
+def is_implausible(ratio: float) -> bool:
     """Whether no description is so wrong about gravity; not of NaN."""
     return bool(abs(np.log(max(ratio, 1e-12))) > np.log(HEAVY))
 
@@ -148,6 +153,13 @@ def _is_told(regression: Regression, found: FreeFit, j: int, level: float) -> bo
     return _shows(regression, found, j, float(found.scales[j]), level)
 
 
+def _is_turned(regression: Regression, found: FreeFit, other: FreeFit, j: int, level: float) -> bool:
+    """Whether the sign of a joint's effort, with which `other` is, is told by its friction and rotor, which never
+    drive, though nothing tells how many times its rigid torque the effort is."""
+    explained = regression.shares(other)[j] < POOR
+    return explained and _needless(_with(regression, found, {j: 1.0}), other, MUCH) <= level
+
+
 def _shows(regression: Regression, found: FreeFit, j: int, scale: float, level: float) -> bool:
     """Whether without its rigid torque more is left of a joint's effort, if it has this scale."""
     nothing, something = (_with(regression, found, {j: value}) for value in (scale / MOST, scale))
@@ -160,7 +172,7 @@ def _intervals(regression: Regression, found: FreeFit, kept: Sequence[int]) -> d
     Where what is left does not tell, scales are such that gravity is the described bodies', by the median of joints,
     with an error by how far these disagree.
     """
-    ratio, spread = _masses(regression, found)
+    ratio, spread = masses(regression, found)
     heavy = {j: float(found.scales[j]) * ratio for j in kept}
     if not (kept and ratio > 0.0 and _no_worse(regression, found, heavy)):
         heavy, spread = {j: float(found.scales[j]) for j in kept}, 0.0
@@ -229,11 +241,11 @@ def _needless(without: FreeFit, found: FreeFit, share: float = HARDLY) -> float:
 
 def _by_gravity(regression: Regression, fit: FreeFit) -> Array:
     """Scales with which gravity is the described bodies': all of them and all masses can make up for each other."""
-    ratio, _ = _masses(regression, fit)
+    ratio, _ = masses(regression, fit)
     return fit.scales * ratio if ratio > 0.0 else fit.scales
 
 
-def _masses(regression: Regression, fit: FreeFit) -> tuple[float, float]:
+def masses(regression: Regression, fit: FreeFit) -> tuple[float, float]:
     """What gravity of the fitted bodies is times that of the given ones, the median of joints that feel it vary; and
     its error by how far they disagree."""
     found = []

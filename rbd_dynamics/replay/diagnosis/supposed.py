@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rbd_dynamics.control.terms import inverse_dynamics_terms
+from rbd_dynamics.control.terms import GRAVITY, inverse_dynamics_terms
 from rbd_dynamics.model.passive_forces import COULOMB_SPEED
 from rbd_dynamics.replay.diagnosis.free_fit import FreeFit, JointSums, Regression
 from rbd_dynamics.replay.diagnosis.intervals import interval
-from rbd_dynamics.replay.diagnosis.scales import is_far
+from rbd_dynamics.replay.diagnosis.scales import is_far, is_implausible, masses
+from rbd_dynamics.replay.diagnosis.telling import UNITS
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.samples import Preparation, regressor_of
 
@@ -111,7 +112,7 @@ class Supposing:
         """zeros: places in q of joints whose zero is sought, one more shared parameter each."""
         base, one = self._base, np.ones((1, 1))
         regressor = regressor_of(self._robot, supposed.q, supposed.v, supposed.a, supposed.terms)
-        model = self.model(supposed)
+        model, gravity = self.model(supposed), self.model(replace(supposed, terms=(GRAVITY,)))
         slopes = [
             (self.model(supposed.moved(place, STEP)) - self.model(supposed.moved(place, -STEP))) / (2.0 * STEP)
             for place in zeros
@@ -121,7 +122,7 @@ class Supposing:
         for k, dof in enumerate(supposed.joints.tolist()):
             inertial = regressor[:, dof][:, base.columns[dof]] @ base.errors[base.felt[dof]]
             v, nothing = supposed.v[:, dof], np.zeros(len(model))
-            own = [nothing + 1.0, np.tanh(v / COULOMB_SPEED), v, supposed.a[:, dof], nothing, model[:, k]]
+            own = [nothing + 1.0, np.tanh(v / COULOMB_SPEED), v, supposed.a[:, dof], gravity[:, k], model[:, k]]
             columns = np.column_stack([inertial, *(slope[:, k] for slope in slopes), *own, supposed.tau[:, k]])
             sums = np.array([columns[part].T @ columns[part] for part in stretches])
             samples = np.array([len(part) for part in stretches], dtype=float)
@@ -136,7 +137,9 @@ class Supposing:
         both, square = np.sum(model * tau, axis=0), np.sum(np.square(model), axis=0)
         seems = np.where(both != 0.0, both / np.where(square > 0.0, square, 1.0), 1.0)
         found = [np.where(both < 0.0, -1.0, 1.0)] if (both < 0.0).any() else []
-        return [*found, seems, np.abs(seems)] if any(map(is_far, seems)) else found
+        if not any(map(is_far, seems)):
+            return found
+        return [*found, seems, np.abs(seems)]
 
     def zero(self, supposed: Supposed, place: int, begin: float, scales: Array) -> Zero | None:
         """The zero of the joint at a place in q that explains most, from a first guess on; None where none settles."""
@@ -169,8 +172,16 @@ class Standard:
         self.plain = Tried.best(regression)
         self.shares = regression.shares(self.plain.fit)
         signs = 1.0 - 2.0 * np.eye(len(supposed.joints))
-        self.usual = Tried.best(regression, [*signs, *supposing.other_units(supposed)])
+        units = [np.full(len(supposed.joints), factor) for factor, _ in UNITS if self._is_plausible(regression, factor)]
+        self.usual = Tried.best(regression, [*signs, *supposing.other_units(supposed), *units])
         self._in_units = self.plain.cost - self.usual.cost > SURE
+
+    @staticmethod
+    def _is_plausible(regression: Regression, factor: float) -> bool:
+        """Whether efforts so many times torques have about the gravity of the described bodies in them."""
+        ones, none = regression.none()
+        ratio, _ = masses(regression, regression.fit(factor * ones, none))
+        return ratio > 0.0 and not is_implausible(ratio)
 
     def tried(self, other: Supposed, zeros: Sequence[int] = ()) -> Tried:
         """Another supposition; with efforts in other units, if they may be and have the same terms."""
