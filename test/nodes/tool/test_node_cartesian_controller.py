@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 
@@ -203,6 +204,9 @@ def test_follows_a_trajectory(rig):
     from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
     rig.home()
+    for up in (0.004, 0.0):  # that it comes back tells that this was heard: later it would end the trajectory
+        place = HOME[0] + [0.0, 0.0, up]
+        rig.goes(functools.partial(rig.poses.publish, rig.pose(place, HOME[1])), place, 1e-3)
     message = MultiDOFJointTrajectory(joint_names=[FRAME])
     message.header.frame_id = ROOT
     for k in range(1, 9):
