@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import rbd_dynamics as rbd
 from campaigns.recordings.arms import ARMS, described, robot_of, sizes
 from rbd_dynamics.model.payload import payload_inertia
-from rbd_dynamics.replay.diagnosis.diagnosis import EITHER_SIGN
+from rbd_dynamics.replay.diagnosis.telling import EITHER_SIGN
 
 if TYPE_CHECKING:
     from campaigns.recordings.case import Case

@@ -234,16 +234,8 @@ def hybrid_kernel(
     m, k, nv = (len(constraints),), (len(task),), (model.nv,)
     sizes = sizes_of(model, len(rows), len(rows.parameters))
     own = {"theta": k, "rate": k, "acceleration": k, "force": m, "approach": m, "measured": m, "integral": m}
-    own |= {
-        "task_integral": k,
-        "beside": nv,
-        "aside": nv,
-        "posture": nv,
-        "v_before": nv,
-        "span": (1,),
-        "outside": nv,
-        "driven": nv,
-    }
+    own |= {"task_integral": k, "beside": nv, "aside": nv, "posture": nv, "v_before": nv, "span": (1,)}
+    own |= {"outside": nv, "driven": nv}
     shared = {"gains": (gain_count(len(task)),)}
     shared |= dict.fromkeys(("limits", "speeds", "lower", "upper", "margins"), nv)
     named = {name: Argument(name, shape) for name, shape in own.items()}

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rbd_dynamics.replay.diagnosis.diagnosis import EITHER_SIGN, grave, harmless
+from rbd_dynamics.replay.diagnosis.diagnosis import grave, harmless
 from rbd_dynamics.replay.diagnosis.findings import DiagnosisResult
+from rbd_dynamics.replay.diagnosis.telling import EITHER_SIGN
 from rbd_dynamics.replay.identification import (
     DriveResult,
     FrictionResult,

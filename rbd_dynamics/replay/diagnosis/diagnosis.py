@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -12,12 +11,12 @@ from rbd_dynamics.replay.diagnosis.efforts import EffortCheck
 from rbd_dynamics.replay.diagnosis.findings import DiagnosisResult, Finding, JointDiagnosis
 from rbd_dynamics.replay.diagnosis.free_torque import FreeTorque
 from rbd_dynamics.replay.diagnosis.positions import PositionCheck
+from rbd_dynamics.replay.diagnosis.telling import either_signs
 from rbd_dynamics.replay.diagnosis.velocities import VelocityCheck
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
 from rbd_dynamics.replay.identification.samples import Preparation
 from rbd_dynamics.replay.signals.segmentation import Segment
 
-EITHER_SIGN = "effort or position sign"
 HARMLESS = 0.02  # s: signals that are late by less leave the rest believable
 
 
@@ -70,29 +69,8 @@ class Diagnosis:
         if any(map(grave, motion)):
             return DiagnosisResult(tuple(motion), tuple(JointDiagnosis(k, (), np.nan) for k in self._efforts.joints))
         joints, efforts, undecided = self._efforts.results()
-        efforts = [told for finding in efforts for told in _either_sign(finding, self._positions.either_sign)]
+        efforts = [told for finding in efforts for told in either_signs(finding, self._positions.either_sign)]
         return DiagnosisResult((*motion, *efforts), tuple(joints), tuple(undecided), self._efforts.offsets)
-
-
-def _either_sign(finding: Finding, either: Collection[str]) -> list[Finding]:
-    """A finding about signs of efforts, but one a joint for those whose position may have the opposite sign as well:
-    about a vertical axis nothing tells them apart."""
-    names = [name for name in finding.joints if name in either]
-    if finding.kind != "effort sign" or not names:
-        return [finding]
-    told = [
-        Finding(
-            EITHER_SIGN,
-            (name,),
-            f"either effort or position of {name} has the opposite sign to the model, in the description or in what "
-            "was recorded; this recording cannot tell; the joint moved by hand, along its axis, would",
-            remedy=f"--effort-scale {name}=-1, or --position-scale {name}=-1",
-            estimate=finding.estimate,
-        )
-        for name in names
-    ]
-    rest = tuple(name for name in finding.joints if name not in either)
-    return [*told, replace(finding, joints=rest)] if rest else told
 
 
 def grave(finding: Finding) -> bool:

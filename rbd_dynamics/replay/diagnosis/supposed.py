@@ -137,9 +137,7 @@ class Supposing:
         both, square = np.sum(model * tau, axis=0), np.sum(np.square(model), axis=0)
         seems = np.where(both != 0.0, both / np.where(square > 0.0, square, 1.0), 1.0)
         found = [np.where(both < 0.0, -1.0, 1.0)] if (both < 0.0).any() else []
-        if not any(map(is_far, seems)):
-            return found
-        return [*found, seems, np.abs(seems)]
+        return [*found, seems, np.abs(seems)] if any(map(is_far, seems)) else found
 
     def zero(self, supposed: Supposed, place: int, begin: float, scales: Array) -> Zero | None:
         """The zero of the joint at a place in q that explains most, from a first guess on; None where none settles."""

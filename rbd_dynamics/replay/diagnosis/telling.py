@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from rbd_dynamics.replay.diagnosis.velocities import DEGREE
 from rbd_dynamics.replay.identification.estimates import Estimate
 
 TAKEN_OUT = 0.25  # of the described gravity: no bodies have less
+EITHER_SIGN = "effort or position sign"
 NEAR_UNIT = 0.25  # of the logarithm: a scale so near to a unit's is that, with masses that are off by as much
 KNOWN_LOAD = (
     "drive gains follow from a known load: rbd_dynamics replay LOADED --unloaded UNLOADED --known-load FRAME=MASS,X,Y,Z"
@@ -60,17 +61,47 @@ def _alike(group: Mapping[str, Estimate]) -> list[list[str]]:
     return [[name] for name in group]
 
 
+def sign_finding(names: Sequence[str], scale: Estimate, *, whole: bool = False) -> Finding:
+    """Efforts of the opposite sign. whole: of all joints."""
+    subject, have = (f"efforts of {', '.join(names)}", "have") if len(names) > 1 else (f"effort of {names[0]}", "has")
+    said = f"{subject} {have} the opposite sign to the model: {_number(scale)} times its torque"
+    return Finding("effort sign", tuple(names), said, remedy=_remedy(() if whole else names, -1.0), estimate=scale)
+
+
+def either_signs(finding: Finding, either: Collection[str]) -> list[Finding]:
+    """A finding about signs of efforts, but one a joint for those whose position may have the opposite sign as well:
+    about a vertical axis nothing tells them apart."""
+    names = [name for name in finding.joints if name in either]
+    if finding.kind != "effort sign" or finding.estimate is None or not names:
+        return [finding]
+    told = [
+        Finding(
+            EITHER_SIGN,
+            (name,),
+            f"either effort or position of {name} has the opposite sign to the model, in the description or in what "
+            "was recorded; this recording cannot tell; the joint moved by hand, along its axis, would",
+            remedy=f"--effort-scale {name}=-1, or --position-scale {name}=-1",
+            estimate=finding.estimate,
+        )
+        for name in names
+    ]
+    rest = [name for name in finding.joints if name not in either]
+    return [*told, sign_finding(rest, finding.estimate)] if rest else told
+
+
+def _number(scale: Estimate) -> str:
+    return f"{scale.value:.3g} ({scale.lower:.3g} to {scale.upper:.3g})"
+
+
 def _finding(kind: str, scales: Mapping[str, Estimate], unit: Mapping[str, str], whole: bool) -> Finding:
     """whole: of all joints."""
     names, parts = tuple(scales), list(scales.values())
     value, low, high = (float(np.median([getattr(part, key) for part in parts])) for key in ("value", "lower", "upper"))
     estimate = Estimate("scale", value, (high - low) / 4.0, low, high, "", True)
-    number = f"{value:.3g} ({low:.3g} to {high:.3g})"
-    several = len(names) > 1
-    subject = f"efforts of {', '.join(names)}" if several else f"effort of {names[0]}"
     if kind == "effort sign":
-        said = f"{subject} {'have' if several else 'has'} the opposite sign to the model: {number} times its torque"
-        return Finding(kind, names, said, remedy=_remedy(() if whole else names, -1.0), estimate=estimate)
+        return sign_finding(names, estimate, whole=whole)
+    number, several = _number(estimate), len(names) > 1
+    subject = f"efforts of {', '.join(names)}" if several else f"effort of {names[0]}"
     guess = next((pair for pair in UNITS if abs(np.log(abs(value) / pair[0])) < NEAR_UNIT), None)
     torque = unit[names[0]]
     what = "are not in the model's unit: all are about" if several else "is"

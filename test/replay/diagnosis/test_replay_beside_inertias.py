@@ -21,8 +21,10 @@ from rbd_dynamics.replay import RecordingError, Settings, compare
 from rbd_dynamics.replay.diagnosis import Diagnosis, DiagnosisResult
 from rbd_dynamics.replay.diagnosis.beside import REACHES, remembered
 from rbd_dynamics.replay.diagnosis.consequences import doubted_friction, doubted_inertias, reason
+from rbd_dynamics.replay.diagnosis.telling import either_signs, sign_finding
 from rbd_dynamics.replay.identification import FrictionIdentifier, InertiaIdentifier, PayloadIdentifier
 from rbd_dynamics.replay.identification.base_errors import BaseErrors
+from rbd_dynamics.replay.identification.estimates import Estimate
 from rbd_dynamics.replay.identification.inertial import implausible_masses
 from rbd_dynamics.replay.identification.samples import Preparation
 from rbd_dynamics.replay.torques.comparison import predict
@@ -213,6 +215,15 @@ def test_where_an_axis_that_is_turned_looks_like_an_effort_s_sign_both_are_named
     assert finding.kind == "effort or position sign" and finding.joints == (joint,)
     assert finding.remedy == f"--effort-scale {joint}=-1, or --position-scale {joint}=-1"
     assert reason(found, joint) and found.of(joint).main == "sign"
+
+
+def test_of_several_signs_only_those_are_left_open_that_may_be_turned_axes():
+    scale = Estimate("scale", -1.0, 0.05, -1.1, -0.9, "", True)
+    both = sign_finding(["a", "b"], scale, whole=True)
+    open_, told = either_signs(both, {"b", "c"})
+    assert (open_.kind, open_.joints) == ("effort or position sign", ("b",))
+    assert told == sign_finding(["a"], scale) and told.remedy == "--effort-scale a=-1"
+    assert either_signs(both, {"c"}) == [both]
 
 
 @each_arm
