@@ -84,12 +84,10 @@ class PositionCheck:
         if not (whole.enough and few.enough and (whole.shares > POOR).any()):
             return []
         every, fewer = self._suppositions(supposed), self._suppositions(few.supposed)
-        self.either_sign = frozenset(
-            self._places[k][2]
-            for k, other in fewer.items()
-            if k >= 0 and few.plain.fall(few.tried(other)) > LEAST * SURE and self._either(whole, whole.tried(every[k]))
-        )
-        seem = [k for k, other in fewer.items() if _fall(few, other) > LEAST * SURE]
+        quick = {k: few.tried(other) for k, other in fewer.items()}
+        turned = [k for k in quick if k >= 0 and few.plain.fall(quick[k]) > LEAST * SURE]
+        self.either_sign = frozenset(self._places[k][2] for k in turned if self._either(whole, whole.tried(every[k])))
+        seem = [k for k, other in fewer.items() if few.before(other).fall(quick[k]) > LEAST * SURE]
         tried = {("", k): whole.tried(every[k]) for k in seem}
         before = {("", k): whole.before(every[k]) for k in seem}
         zeros = self._zeros(whole, few) if self._span() > LONG else {}

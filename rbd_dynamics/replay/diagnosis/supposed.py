@@ -121,8 +121,8 @@ class Supposing:
         found = []
         for k, dof in enumerate(supposed.joints.tolist()):
             inertial = regressor[:, dof][:, base.columns[dof]] @ base.errors[base.felt[dof]]
-            v, nothing = supposed.v[:, dof], np.zeros(len(model))
-            own = [nothing + 1.0, np.tanh(v / COULOMB_SPEED), v, supposed.a[:, dof], gravity[:, k], model[:, k]]
+            v = supposed.v[:, dof]
+            own = [np.ones(len(model)), np.tanh(v / COULOMB_SPEED), v, supposed.a[:, dof], gravity[:, k], model[:, k]]
             columns = np.column_stack([inertial, *(slope[:, k] for slope in slopes), *own, supposed.tau[:, k]])
             sums = np.array([columns[part].T @ columns[part] for part in stretches])
             samples = np.array([len(part) for part in stretches], dtype=float)
