@@ -233,6 +233,39 @@ def test_a_hold_whose_first_answer_nobody_saw_may_have_softer_gains():
     assert (judge.counts.wrong, judge.counts.exact) == (0, len(stamps) - 1), seen[:1]
 
 
+def test_a_new_engine_may_begin_while_joints_are_in_haste():
+    """Seen: 3 efforts called wrong. All had been answered; another robot's hold began with an effort that was cut by
+    its rate, and what braked a joint a little later was learnt from then on."""
+    from campaigns.faults.judging.judge import USUAL_RATE
+    from campaigns.faults.robot import LIMITS
+    from rbd_dynamics.control.safety.effort_rates import usual_effort_rates
+
+    controller, judge, seen = _cartesian()
+    stamps = (BEGIN + 10**9 + PERIOD * np.arange(300)).tolist()
+    judge.event(1e-9 * BEGIN, "settings", {"joint_velocity_limits": SPEEDS})
+    held, _ = judge.motion.state(stamps[0])
+    last, begins, cut = None, 0, 0
+    for k, stamp in enumerate(stamps):
+        _sent(judge, k, stamp)
+        q, v = judge.motion.state(stamp)
+        if k > 100 and not begins and controller.in_haste:
+            begins, held = k, q
+            controller.reset()
+            judge.event(1e-9 * stamps[k - 25], "robot", "panda")
+        tau = controller.step(
+            q, v, controller.chart(held), posture=held, dt=1e-9 * PERIOD if k not in (0, begins) else 0.0
+        ).tau.copy()
+        if begins and last is not None:
+            rates = np.full(7, USUAL_RATE) if controller.in_haste else usual_effort_rates(LIMITS)
+            share = min(1.0, float((1e-9 * PERIOD * rates / np.abs(tau - last)).min()))
+            cut, tau = cut + (share < 1.0), last + share * (tau - last)
+        last = tau
+        judge.effort(stamp, tau, stamp + 10**6)
+        if judge.counts.wrong:
+            break
+    assert cut and (judge.counts.wrong, judge.counts.exact) == (0, len(stamps)), seen[:1]
+
+
 @pytest.mark.parametrize("told", ["before", "meanwhile"])
 def test_a_node_that_has_begun_anew_may_carry_what_it_was_told_before_its_first_effort(told):
     """Seen: for 37 s its efforts were passed by bounds alone, and then 178 called wrong."""

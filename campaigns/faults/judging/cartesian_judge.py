@@ -295,6 +295,7 @@ class CartesianJudge(Judge):
                 or self._becomes_stiffer(stamp, tau)
                 or self._but_for_brakes(stamp, tau)
                 or (waits and self._is_within_bounds(stamp, tau))
+                or (waits and not asked and super().explained(stamp, tau, time))  # a hold may begin with a cut
             )
         if asked and not self._tells_little(stamp, tau, time):
             self._tried = time
@@ -433,8 +434,7 @@ class CartesianJudge(Judge):
             candidates: Iterable[tuple[Situation, Held]] = self._tried_holds[1]
         else:
             candidates = self._holds(stamp, q, v, tau)
-        if self._falls:
-            candidates = chain(candidates, self._begun_softly(stamp))
+        candidates = chain(candidates, self._begun_with_a_cut(stamp))
         tried = []
         for base, held in candidates:
             tried.append((base, held))
@@ -444,9 +444,9 @@ class CartesianJudge(Judge):
         self._tried_holds = effort, tried
         yield from self._begun_anew(stamp, q, v, tau)
 
-    def _begun_softly(self, stamp: int) -> Iterator[tuple[Situation, Held]]:
-        """Holds at this state, or at one of the last whose answers nobody saw: their efforts may have been cut, so that
-        gains are softer from the first that is seen. Of those an effort does not tell where it pulls."""
+    def _begun_with_a_cut(self, stamp: int) -> Iterator[tuple[Situation, Held]]:
+        """Holds at this state, or at one of the last whose answers nobody saw: their efforts may have been cut by their
+        rate, and gains are softer from the first that is seen. Of those an effort does not tell where it pulls."""
         last = self._answered[-1] if self._answered else stamp
         seen = self._latest(stamp, UNSEEN)
         for robot, payload, settings in self._combinations()[:LIKELIEST]:
