@@ -21,8 +21,9 @@ from rbd_dynamics.theory import closed_forms, screws
 MARKDOWN = ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").glob("*.md"))]
 # the first two need a recording; test_recipes.py puts the code of the last one where it says
 NOT_RUN = {"docs/replay.md", "docs/identification.md", "CONTRIBUTING.md"}
-#: these compute for so long that compiling is the shorter way
-COMPUTES = {"docs/excitation.md", "docs/tuning.md", "docs/learning.md"}
+#: these compute for so long that compiling is the shorter way, all but the first too long for each run of the tests
+COMPUTES = {"docs/library.md", "docs/excitation.md", "docs/tuning.md", "docs/learning.md"}
+LONG = COMPUTES - {"docs/library.md"}
 #: other libraries that a page uses
 USES = {"docs/learning.md": ("jax", "casadi")}
 PAGES = [page for page in MARKDOWN if "```python" in (ROOT / page).read_text() and page not in NOT_RUN]
@@ -36,7 +37,7 @@ def python_blocks(page):
 
 
 @needs_pinocchio
-@pytest.mark.parametrize("page", table(PAGES, lambda page: page not in COMPUTES))
+@pytest.mark.parametrize("page", table(PAGES, lambda page: page not in LONG))
 def test_python_of_the_page_runs(page, tmp_path, monkeypatch):
     for package in USES.get(page, ()):
         pytest.importorskip(package)

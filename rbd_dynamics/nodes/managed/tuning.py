@@ -57,6 +57,7 @@ class Tuning(Generic[P, E]):
         self.params = self.agreed = interface.parameter_set.of(values)
         self._proven: str | None = None  # the parameter robot_description when an engine was last made
         self._setting_back = False
+        self._unfit: frozenset[str] = frozenset()  # of the last change, what the engine in use could not have
         if hasattr(node, "add_pre_set_parameters_callback"):  # Humble has none, and takes exact types only
             table = interface.parameters
             node.add_pre_set_parameters_callback(lambda changes: parameters.converted(table, changes))
@@ -74,11 +75,10 @@ class Tuning(Generic[P, E]):
             for each in new.table()
             if each.name not in later and getattr(new, each.name) != getattr(self.params, each.name)
         ]
-        if not changed:
-            return
-        try:
+        try:  # where nothing changes, a change that was refused after all is undone
             apply(replace(self.agreed, **{name: getattr(new, name) for name in changed}))
         except (ValueError, ArithmeticError) as error:
+            self._unfit = frozenset(changed)
             names = ", ".join(changed)
             self._node.get_logger().warning(
                 f"{names}: in force once the build under way has ended: {message_of(error)}"
@@ -91,6 +91,7 @@ class Tuning(Generic[P, E]):
         if self._setting_back:
             return SetParametersResult(successful=True)
         node, description, configured = self._tunable, self._description, self._tunable.configured
+        self._unfit = frozenset()
         try:
             new = self.params.changed(changes, configured)
             described = new.robot_description != self.params.robot_description
@@ -113,7 +114,7 @@ class Tuning(Generic[P, E]):
         elif not description.building:
             self.agreed = new
         else:  # it stays also where the build fails, if it goes with what there is then
-            later = node.go_with_another(new)
+            later = {*node.go_with_another(new), *self._unfit}
             with suppress(ValueError):
                 self.agreed = self.agreed.changed([each for each in changes if each.name not in later], False)
         if described and configured and not new.robot_description:

@@ -38,9 +38,8 @@ STARTS = {"ur5": (0.3, -1.2, 1.6, -1.9, -1.4, 0.2), "panda": (0.1, 0.3, -0.1, -1
 
 
 @pytest.fixture(scope="module", params=list(STARTS))
-def arm(request, tmp_path_factory):
-    folder, main = tmp_path_factory.mktemp("cartesian") / "arm", Path(__file__).parent / "cartesian_main.cpp"
-    return exported_arm(request.param, folder, main, STARTS[request.param])
+def arm(request, exported):
+    return exported_arm(request.param, exported, Path(__file__).parent / "cartesian_main.cpp", STARTS[request.param])
 
 
 def wishes(**given):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.checks.asked_programs import asked_program
 from helpers.checks.exported import needs
+from helpers.checks.exported_arms import POINTING_DOWN, exported_arm
 from scipy.integrate import solve_ivp
 
 import rbd_dynamics as rbd
@@ -17,7 +17,6 @@ from rbd_dynamics.control import Feedforward
 from rbd_dynamics.control.motion.splines import motion_of
 from rbd_dynamics.control.pd_gains import gains_of_faster_law
 from rbd_dynamics.control.safety.closed_loop import Timing, growth_rate
-from rbd_dynamics.export import export_ros2_control
 from rbd_dynamics.export.ros2_control.configuration import FASTEST
 
 pytestmark = needs("gcc", "g++")
@@ -27,16 +26,19 @@ LOAD = (1.3, (0.01, -0.02, 0.05), (4e-3, 1e-4, 0.0, 5e-3, 0.0, 3e-3))
 
 
 @pytest.fixture(scope="module")
-def model():
-    return rbd.load("panda", locked={"panda_finger_joint1": 0.0})
+def arm(exported):
+    return exported_arm("panda", exported, Path(__file__).parent / "plain_main.cpp", POINTING_DOWN["panda"])
 
 
 @pytest.fixture(scope="module")
-def talk(model, tmp_path_factory):
+def model(arm):
+    return arm.model
+
+
+@pytest.fixture(scope="module")
+def talk(arm):
     """Answers of the compiled headers to lines of commands: their words after the first, numbers where they are."""
-    folder = tmp_path_factory.mktemp("plain") / "arm"
-    export_ros2_control(model, folder, tip=TIP)
-    return asked_program(folder, Path(__file__).parent / "plain_main.cpp")
+    return arm.talk
 
 
 NONE = np.full(7, np.nan)

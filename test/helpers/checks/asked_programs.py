@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,18 @@ Answers = Callable[..., list[list[str]]]
 
 
 def asked_program(folder: Path, main: Path) -> Answers:
-    """Compiles `main` (C++) with the kernels of the package in `folder`; its answers to lines of commands."""
+    """Compiles `main` (C++) with the kernels of the package in `folder`; its answers to lines of commands.
+
+    Both are compiled once for all that ask, also from other processes; without optimization, which takes longer.
+    """
     name, include = folder.name, ("-I", folder / "include")
     kernels, program = folder / f"{name}.o", folder / main.stem
-    if not kernels.exists():
-        output_of("gcc", *STRICT, "-O1", *include, "-c", folder / "src" / f"{name}.c", "-o", kernels)
-    strict = ("-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", "-pthread")
-    output_of("g++", *strict, *include, main, kernels, "-o", program)
+    with whole(folder):
+        if not kernels.exists():
+            output_of("gcc", *STRICT, *include, "-c", folder / "src" / f"{name}.c", "-o", kernels)
+        if not program.exists():
+            strict = ("-std=c++17", "-Wall", "-Wextra", "-Werror", "-pthread")
+            output_of("g++", *strict, *include, main, kernels, "-o", program)
 
     def answers(*lines: Sequence[Any]) -> list[list[str]]:
         text = "\n".join(" ".join(words(line)) for line in lines)
@@ -32,6 +39,15 @@ def asked_program(folder: Path, main: Path) -> Answers:
         return [line.split()[1:] for line in done.stdout.splitlines()]
 
     return answers
+
+
+@contextmanager
+def whole(folder: Path) -> Iterator[None]:
+    """A folder that no other process of the tests changes meanwhile."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def words(line: Sequence[Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import rbd_dynamics as rbd
-from helpers.checks.asked_programs import Answers, asked_program
+from helpers.checks.asked_programs import Answers, asked_program, whole
 from rbd_dynamics.export import export_ros2_control
 
 POINTING_DOWN = {"ur5": (0.3, -1.4, 1.9, -2.07, -1.57, 0.2), "panda": (0.1, 0.1, -0.1, -2.2, 0.05, 2.3, 0.785)}
@@ -38,13 +38,16 @@ class Arm(NamedTuple):
         return np.asarray(rbd.Robot(self.model).pose(self.start, self.frame))
 
 
-def exported_arm(name: str, folder: Path, main: Path, start: Sequence[float]) -> Arm:
-    """The arm of that name, exported into a folder, with the program of `main` around it."""
+def exported_arm(name: str, shared: Path, main: Path, start: Sequence[float]) -> Arm:
+    """The arm of that name, with the program of `main` around it, of a folder that all tests of a run share."""
     if name == "ur5":
         model, frame = rbd.load("ur5_robot"), "tool0"
     else:
         model, frame = rbd.load("panda", locked={"panda_finger_joint1": 0.0}), "panda_hand_tcp"
-    export_ros2_control(model, folder, tip=frame)
+    folder = shared / name / "arm"
+    with whole(folder):
+        if not any(folder.iterdir()):
+            export_ros2_control(model, folder, tip=frame)
     return Arm(model, frame, np.array(start), asked_program(folder, main))
 
 
