@@ -33,9 +33,11 @@ from rbd_dynamics.nodes.tool.cartesian_engine import (
     apply,
     beyond_limits,
     build_engine,
+    draw_to_posture,
     instability,
     limits_of,
     outside_workspace,
+    tool_of,
     tuning_of,
 )
 from rbd_dynamics.nodes.tool.tool_messages import (
@@ -80,6 +82,7 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Cartesia
         old = self.engine
         engine.shares = old.shares if old is not None else ALL
         apply(engine, self.params, attempt=False)  # they may have changed meanwhile
+        draw_to_posture(engine, self.params)
         engine.controller.reset()
         if old is not None and old.reader.names == engine.reader.names:
             engine.reader = old.reader
@@ -123,6 +126,12 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Cartesia
         limits_of(new)
         if not another:  # else all of it is built aside
             self.tuning.apply_meanwhile(new, partial(apply, engine))
+
+    def tuned(self, engine: CartesianEngine, new: CartesianControllerParameters) -> None:
+        if new.posture != self.params.posture:
+            draw_to_posture(engine, new)
+        if (tool_of(new) != tool_of(self.params)).any():
+            engine.motion.release()  # held where the new tool is
 
     def changes_together(self, engine: CartesianEngine) -> bool:
         return True  # where efforts come late, gains are softer

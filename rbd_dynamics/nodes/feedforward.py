@@ -157,7 +157,7 @@ class FeedforwardNode(TorqueNode[FeedforwardParameters, FeedforwardEngine]):
             engine.limits.tune(velocity=self.params.velocity_limits, acceleration=self.params.acceleration_limits)
             raise
 
-    def tuned(self, engine: FeedforwardEngine) -> None:
+    def tuned(self, engine: FeedforwardEngine, new: FeedforwardParameters) -> None:
         if self._narrower:
             engine.motion.revoke(self.moved(engine)[0], NARROWER)
 

@@ -137,16 +137,14 @@ class HybridControllerNode(TorqueNode[HybridControllerParameters, HybridEngine])
             check_force(new, constraints, one_sided(constraints))  # what is wrong is said now
             if not another:  # else all of it is built aside
                 self.tuning.apply_meanwhile(new, partial(apply, engine))
-            if constraints.row_names != engine.controller.constraints.row_names:
-                self._sensor_may_turn(new)
-                return
-        self._sensor_may_turn(new)
-        if new.desired_force != self.params.desired_force:
-            engine.supervisor.desired[:] = new.desired_force or 0.0
 
-    def _sensor_may_turn(self, new: HybridControllerParameters) -> None:
+    def tuned(self, engine: HybridEngine, new: HybridControllerParameters) -> None:
         if new.wrench_of_robot != self.params.wrench_of_robot and self.wrench.carried.begun:
             self.wrench.forget_tool("wrench_of_robot has changed")
+        if new.desired_force != self.params.desired_force:
+            constraints, _ = task_of(new, engine.prefix).sets(engine.model)
+            if constraints.row_names == engine.controller.constraints.row_names:  # else it goes with what is built
+                engine.supervisor.desired[:] = new.desired_force or 0.0
 
     def lets_go(self, engine: HybridEngine) -> bool:
         return engine.supervisor.lets_go

@@ -264,7 +264,7 @@ def build_engine(model: Model, params: CartesianControllerParameters, progress: 
 
 
 def apply(engine: CartesianEngine, params: CartesianControllerParameters, *, attempt: bool = True) -> None:
-    """What needs no building. Raises ValueError or ArithmeticError, and then changes nothing.
+    """What needs no building, and can be taken back. Raises ValueError or ArithmeticError, and then changes nothing.
 
     attempt: what a step would give at the present state is tried before.
     """
@@ -277,13 +277,12 @@ def apply(engine: CartesianEngine, params: CartesianControllerParameters, *, att
     moved = bool(np.abs(tool - controller.tool).max() > 0.0)
     if moved and motion.mode not in ("none", "hold"):
         raise ValueError("parameters 'tool_position' and 'tool_orientation' change only while the tool is held")
-    posture = posture_of(engine, params)
+    posture_of(engine, params)
     if attempt and engine.output is not None:
         reader = engine.reader
         controller.attempt(reader.q, reader.v, controller.chart(reader.q), tuning)
     if moved:
         controller.tool = engine.reference.tool = tool
-        motion.release()  # held where the new tool is
     before, kept = controller.gains.stiffness_of(controller.law), controller.wanted_stiffness.copy()
     posture_kp = controller.gains.posture_kp
     controller.use(tuning)
@@ -296,6 +295,11 @@ def apply(engine: CartesianEngine, params: CartesianControllerParameters, *, att
     )  # fmt: skip
     motion.limits, motion.options, motion.follow_rate = limits, params.motion_options, params.follow_rate
     engine.safe_stop.tune(params.stop_options, terms=params.terms, effort_limits=params.effort_limits)
+
+
+def draw_to_posture(engine: CartesianEngine, params: CartesianControllerParameters) -> None:
+    """Joints are wanted where the parameter says; where it says nothing, as before. Raises ValueError."""
+    posture = posture_of(engine, params)
     engine.posture_given = posture is not None
     if posture is not None:
         engine.wanted_posture[:] = posture

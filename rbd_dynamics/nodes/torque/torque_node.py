@@ -104,8 +104,8 @@ class TorqueNode(ManagedNode[P, T]):
         """Apply dynamic parameters to the engine there is. Raises ValueError, and then changes nothing."""
         raise NotImplementedError
 
-    def tuned(self, engine: T) -> None:
-        """The parameters were tried and are in force: end what does not fit them."""
+    def tuned(self, engine: T, new: P) -> None:
+        """The parameters were tried and are in force: end what does not fit them, begin what nothing takes back."""
 
     def respond(self, engine: T, reader: JointStateReader, now: int, efforts: Array) -> None:
         """The wanted motion and the law: fill `efforts` for the state that was read.
@@ -377,7 +377,7 @@ class TorqueNode(ManagedNode[P, T]):
             raise
         if others:
             self.trial.gains_are_set()
-        self.tuned(engine)
+        self.tuned(engine, new)
         self.transition.changed()
         self.safeguards.use(bounds, engine.effort_limits)
         if engine.reader.plausibility is not None:

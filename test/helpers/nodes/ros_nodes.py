@@ -206,6 +206,14 @@ class Ros:
             self._setters[node] = (self._entities[-1][0], call)
         return list(self._setters[node][1](parameters=messages).results)
 
+    def set_together(self, node: str, **values: Any) -> Any:
+        """All of them or none: the result (successful, reason)."""
+        from rcl_interfaces.srv import SetParametersAtomically
+        from rclpy.parameter import Parameter
+
+        messages = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        return self.client(SetParametersAtomically, f"{node}/set_parameters_atomically")(parameters=messages).result
+
 
 class Heard(list[Any]):
     """Messages in the order in which they came."""

@@ -161,11 +161,11 @@ def test_parameters_of_another_law_wait_for_it(ros):
             sprung = np.array(talk.efforts[-1].effort)
             talk.describe(HEAVY)
             first = at_work(node)
-            (refused,) = ros.set_parameters(node.name, effort_limits=[1e-3])
-            assert not refused.successful, "these cannot hold the robot"
-            heard = len(talk.efforts)
-            wait_until(lambda: len(talk.efforts) > heard + 5, "efforts")
-            np.testing.assert_array_equal(talk.efforts[-1].effort, sprung, "what was refused is in force")
+            for also in ({}, {"tool_position": [0.0, 0.1, 0.0]}, {"posture": [0.1] * 7}):
+                refused = ros.set_together(node.name, effort_limits=[1e-3], **also)
+                assert "to hold still where it is; its limit is 0.001" in refused.reason, refused
+                talk.goes_on()
+                np.testing.assert_array_equal(talk.efforts[-1].effort, sprung, f"in force, and was refused: {also}")
             (done,) = ros.set_parameters(node.name, law="operational_space")
             assert done.successful, done.reason
             wait_until(lambda: workers(node) not in ([], [first]), "another worker")

@@ -316,11 +316,7 @@ def test_bad_wishes_are_refused_and_change_nothing(rig):
     ],
 )
 def test_parameters_that_do_not_fit_are_refused_as_a_whole(rig, values, reason):
-    from rcl_interfaces.srv import SetParametersAtomically
-    from rclpy.parameter import Parameter
-
-    messages = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-    answer = rig.ros.client(SetParametersAtomically, f"{NAME}/set_parameters_atomically")(parameters=messages).result
+    answer = rig.ros.set_together(NAME, **values)
     assert not answer.successful
     assert reason in answer.reason, answer.reason
     rig.run(0.01)

@@ -138,6 +138,8 @@ def test_forces_are_checked_wherever_they_come_from(rig):
     assert "wanted surface.normal = 10" in refused(rig, largest_force=5.0)
     assert "0.1" in refused(rig, force_rate=0.0)
     assert "below largest_force" in refused(rig, contact_force=60.0)
+    # limits that cannot hold the robot are seen when they are tried
+    assert not rig.ros.set_together(rig.node.name, desired_force=[20.0], effort_limits=[1e-3]).successful
     rig.desired.publish(rig.wrench(80.0))
     others_run(0.2)
     del rig.forces[:]

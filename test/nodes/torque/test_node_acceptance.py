@@ -92,14 +92,9 @@ def test_parameter_that_would_stop_the_torques_is_refused(talk, gravity, name, v
 
 
 def test_several_parameters_of_one_call_are_all_set_or_none(talk, gravity):
-    from rcl_interfaces.srv import SetParametersAtomically
-    from rclpy.parameter import Parameter
-
-    call = talk.ros.client(SetParametersAtomically, f"{talk.node.name}/set_parameters_atomically")
     for bad in ({"kd": [1.0, 2.0]}, {"robot_description": "garbage"}, {"tf_prefix": "a"}, {"law": "none"}):
         given = {"terms": ["inertia"], "effort_limits": [0.1]} | bad
-        messages = [Parameter(name, value=value).to_parameter_msg() for name, value in given.items()]
-        assert not call(parameters=messages).result.successful
+        assert not talk.ros.set_together(talk.node.name, **given).successful
         assert talk.get("effort_limits") == [] and "gravity" in talk.get("terms")
         np.testing.assert_allclose(talk.ask(), gravity, rtol=1e-9)
 
@@ -174,17 +169,12 @@ def test_description_that_cannot_be_used_goes_back(talk, gravity, text, reason):
 
 
 def test_description_without_the_named_joints_goes_back_with_all_of_its_call(ros, gravity):
-    from rcl_interfaces.srv import SetParametersAtomically
-    from rclpy.parameter import Parameter
 
     parameters = {"robot_description": ARM, "joints": JOINTS, "kd": [2.0]}
     with ros.start("feedforward", parameters, name="named") as node:
         talk = Talk(ros, node)
         given = {"robot_description": OTHER_JOINTS, "kd": [3.0]}
-        messages = [Parameter(name, value=value).to_parameter_msg() for name, value in given.items()]
-        assert ros.client(SetParametersAtomically, "named/set_parameters_atomically")(
-            parameters=messages
-        ).result.successful
+        assert ros.set_together(node.name, **given).successful
         talk.diagnosed("set back: robot_description, kd")
         assert talk.get("robot_description") == ARM and talk.get("kd") == [2.0]
         np.testing.assert_allclose(talk.ask(), gravity, rtol=1e-9)
