@@ -366,7 +366,8 @@ def test_judge_forgets_what_a_node_that_starts_anew_does_not_know():
     assert [change.part for change in judge._changes] == ["robot", "anew"] and not seen
 
 
-def test_cartesian_judge_waits_for_the_rest_of_a_posture_while_joints_are_braked():
+@pytest.mark.parametrize("given", [{"joint_velocity_limits": (0.2,)}, {"effort_limits": (45.0,) * 4 + (10.0,) * 3}])
+def test_cartesian_judge_waits_for_the_rest_of_a_posture_while_joints_are_braked(given):
     """The arm that follows a wish comes to rest in a posture that only its efforts tell, and by and by."""
     from campaigns.faults.judging.braking import History
     from campaigns.faults.judging.cartesian_judge import ARRIVES, ToolSettings, Wish, _posture_of
@@ -375,8 +376,8 @@ def test_cartesian_judge_waits_for_the_rest_of_a_posture_while_joints_are_braked
 
     judge, seen, stamps, held, _ = _cartesian(7000)
     model, history = oracle("panda", None), History()
-    settings = ToolSettings(joint_velocity_limits=(0.2,))
-    judge.event(1e-9 * stamps[0], "settings", {"joint_velocity_limits": (0.2,)})
+    settings = ToolSettings(**given)
+    judge.event(1e-9 * stamps[0], "settings", given)
     first = held(stamps[0])
     q, v = judge.motion.state(stamps[0])
     wanted = replace(first, p=first.p + [0.0, 0.01, 0.02])

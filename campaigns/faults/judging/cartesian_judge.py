@@ -393,9 +393,10 @@ class CartesianJudge(Judge):
     def _rests_as(self, situation: Situation, stamp: int, tau: Array) -> bool:
         """Whether this is so with some posture that has the wanted pose."""
         q, v = self.motion.state(stamp)
-        if not _pulls_there(situation, stamp, q, v, tau):
+        whole = _not_shortened(situation, stamp, q, v, tau)
+        if not _pulls_there(situation, stamp, q, v, whole):
             return False
-        held = replace(situation.desired, posture=_posture_of(situation, stamp, q, v, tau), creeps=True)  # type: ignore[type-var, call-arg]
+        held = replace(situation.desired, posture=_posture_of(situation, stamp, q, v, whole), creeps=True)  # type: ignore[type-var, call-arg]
         if not self._fits(situation := replace(situation, desired=held), stamp, q, v, tau):  # type: ignore[arg-type]
             return False
         self._now_is(situation)
@@ -571,6 +572,18 @@ def _holds(
             k = int(off.argmin())
             if off[k] < NEARLY:
                 yield Held(R, p, postures[k], wrench)
+
+
+def _not_shortened(situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> Array:
+    """An effort as it would be without limits, if it pulls towards the wanted pose: they shorten all joints together."""
+    settings, model, held = situation.settings, oracle(situation.robot, situation.payload), situation.desired
+    assert isinstance(settings, ToolSettings) and isinstance(held, Held)
+    if (np.abs(tau) < settings.limits).all():
+        return tau
+    tool, more = tool_at(model, q, v, stamp), tau - settings.weight(model, q)
+    pull = settings.pull(tool, held.R, held.p, held.wrench) - settings.dampers(tool) @ tool.twist
+    share = float(tool.wrench_of(more) @ pull / (pull @ pull)) if pull.any() else 1.0
+    return tau - more + more / share if 0.0 < share < 1.0 else tau
 
 
 def _pulls_there(situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> bool:
