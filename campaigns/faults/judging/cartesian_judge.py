@@ -575,7 +575,7 @@ def _holds(
 
 
 def _not_shortened(situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> Array:
-    """An effort as it would be without limits, if it pulls towards the wanted pose: they shorten all joints together."""
+    """An effort as it would be without limits, which shorten all joints together, if it pulls to the wanted pose."""
     settings, model, held = situation.settings, oracle(situation.robot, situation.payload), situation.desired
     assert isinstance(settings, ToolSettings) and isinstance(held, Held)
     if (np.abs(tau) < settings.limits).all():
