@@ -38,6 +38,7 @@ NEARLY = 1e-6  # N m by which what may be held is off at most, before it is look
 LOOKED_FOR = 0.2  # s: on the way, so often is asked whether anything else explains an effort
 RESTED = 0.05  # s: and so often, whether it is over
 CREPT = 1e-6  # N m, of a posture that comes to rest more slowly than the tool: between two looks at it
+CREEPS = 0.02  # rad/s: a posture that comes to rest, at most
 LIKELIEST = 3  # wishes that may have been carried out
 UNSEEN = 20  # states without an answer, at one of which a hold with softer gains may have begun
 NEWTON = 8  # steps
@@ -323,7 +324,11 @@ class CartesianJudge(Judge):
         if self.now.desired is None or not self.now.desired.creeps or abs(time - self._crept_at) < RESTED:  # type: ignore[attr-defined]
             return False
         self._crept_at = time
-        return self._rests_as(self.now, stamp, tau)
+        if (rests := self._resting(self.now, stamp, tau)) is None:
+            return False
+        self._now_is(rests)
+        self.counts.exact += 1
+        return True
 
     def _is_within_bounds(self, stamp: int, tau: Array) -> bool:
         for robot, payload, settings in self._combinations():
@@ -381,27 +386,57 @@ class CartesianJudge(Judge):
         That has the wanted pose; the one freedom that is left is told by the effort, where nothing brakes it.
         """
         if abs(time - self._looked) < RESTED:
-            return False
+            return self._creeps_on(stamp, tau)
         self._looked = time
         wanted = [each for each in islice(self._desired(stamp, time), LIKELIEST) if each.wish is not None]
+        found = []
         for (robot, payload, settings), desired in product(self._combinations()[:MOST_BASES], wanted):
             situation = replace(self.now, robot=robot, payload=payload, settings=settings, desired=desired)
-            if self._rests_as(situation, stamp, tau):
-                return True
-        return False
+            if (rests := self._resting(situation, stamp, tau)) is not None:
+                found.append(rests)
+        if not found:
+            return False
+        self._now_is(min(found, key=self._off_before))  # one effort tells a posture, but not which gains draw there
+        self.counts.exact += 1
+        return True
 
-    def _rests_as(self, situation: Situation, stamp: int, tau: Array) -> bool:
-        """Whether this is so with some posture that has the wanted pose."""
+    def _creeps_on(self, stamp: int, tau: Array) -> bool:
+        """Whether the posture that comes to rest has gone on, by no more than it may between two states."""
+        now: Any = self.now.desired
+        if (
+            now is None
+            or not now.creeps
+            or not self._answered
+            or (rests := self._resting(self.now, stamp, tau)) is None
+        ):
+            return False
+        gone: Any = rests.desired
+        if np.abs(gone.posture - now.posture).max() > CREEPS * 1e-9 * (stamp - self._answered[-1]):
+            return False
+        self._now_is(rests)
+        self.counts.exact += 1
+        return True
+
+    def _resting(self, situation: Situation, stamp: int, tau: Array) -> Situation | None:
+        """With some posture that has the wanted pose, if this is so then."""
         q, v = self.motion.state(stamp)
         whole = _not_shortened(situation, stamp, q, v, tau)
         if not _pulls_there(situation, stamp, q, v, whole):
-            return False
+            return None
         held = replace(situation.desired, posture=_posture_of(situation, stamp, q, v, whole), creeps=True)  # type: ignore[type-var, call-arg]
-        if not self._fits(situation := replace(situation, desired=held), stamp, q, v, tau):  # type: ignore[arg-type]
-            return False
-        self._now_is(situation)
-        self.counts.exact += 1
-        return True
+        situation = replace(situation, desired=held)  # type: ignore[arg-type]
+        return situation if self._fits(situation, stamp, q, v, tau) else None
+
+    def _off_before(self, situation: Situation) -> float:
+        """How far the last effort was from what it would have been, N m."""
+        if self._before is None:
+            return 0.0
+        stamp, tau = self._before
+        q, v = self.motion.state(stamp)
+        settings, model = situation.settings, oracle(situation.robot, situation.payload)
+        assert isinstance(settings, ToolSettings)
+        law = settings.torque(model, q, v, situation.desired, stamp)[0]
+        return float(np.abs(settings.robot(model, q, v, stamp).shortened(law) - tau).max())
 
     def _becomes_stiffer(self, stamp: int, tau: Array) -> bool:
         """Whether this is the first state with other springs, at which the dampers are those of the springs before."""

@@ -79,6 +79,8 @@ class Tuning(Generic[P, E]):
             apply(replace(self.agreed, **{name: getattr(new, name) for name in changed}))
         except (ValueError, ArithmeticError) as error:
             self._unfit = frozenset(changed)
+            with suppress(ValueError, ArithmeticError):
+                apply(self.agreed)
             names = ", ".join(changed)
             self._node.get_logger().warning(
                 f"{names}: in force once the build under way has ended: {message_of(error)}"

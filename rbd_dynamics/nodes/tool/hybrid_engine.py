@@ -156,6 +156,7 @@ def _tune(engine: HybridEngine, params: HybridControllerParameters) -> None:
     velocities = per_joint("joint_velocity_limits", params.joint_velocity_limits, names, described)
     engine.safe_stop.check(params.stop_options)
     limits_of_task(engine, params)
+    supervisor.motion.options = params.motion_options  # raises for tolerances that do not fit
     controller.tune(_gains(params))
     controller.velocity_limits[engine.joints] = usable_speeds(velocities)
     controller.reaction_time = params.reaction_time
@@ -171,7 +172,6 @@ def _tune(engine: HybridEngine, params: HybridControllerParameters) -> None:
     supervisor.effort_rates = rates
     letting_go.lag = params.actuator_lag
     supervisor.hold.load.plant = _plant(params)
-    supervisor.motion.options = params.motion_options
     if engine.normal is not None:
         engine.normal.options = NormalOptions(largest_tilt=params.largest_tilt)
 

@@ -23,7 +23,7 @@ from rbd_dynamics.nodes.commanding.silence import Silence
 from rbd_dynamics.nodes.interface import Interface
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
 from rbd_dynamics.nodes.managed.acceptance import Acceptance
-from rbd_dynamics.nodes.managed.description_text import BuildError
+from rbd_dynamics.nodes.managed.description_text import BuildError, message_of
 from rbd_dynamics.nodes.managed.engines import T
 from rbd_dynamics.nodes.managed.managed_node import ManagedNode
 from rbd_dynamics.nodes.managed.messages import SECOND, plausibility_of
@@ -366,14 +366,13 @@ class TorqueNode(ManagedNode[P, T]):
             engine.shares = ALL
         try:
             self.tune(engine, new)
-            try:
-                self.trial.check(engine, before)
-            except ValueError:
-                engine.shares = shares
-                self.tune(engine, self.params)
-                raise
+            self.trial.check(engine, before)
         except (ValueError, ArithmeticError):
             engine.shares = shares
+            try:
+                self.tune(engine, self.params)  # whatever of it was taken before that was found
+            except (ValueError, ArithmeticError) as error:
+                self.get_logger().error(f"parameters are not set back: {message_of(error)}")
             raise
         if others:
             self.trial.gains_are_set()

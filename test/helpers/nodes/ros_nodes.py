@@ -338,6 +338,15 @@ class Conversation:
         self.ros, self.node = ros, node
         self.reports = ros.collect(DiagnosticArray, "/diagnostics")
 
+    def get(self, name: str) -> Any:
+        """A parameter of the node."""
+        from rcl_interfaces.srv import GetParameters
+        from rclpy.parameter import parameter_value_to_python
+
+        found = self.ros.client(GetParameters, f"{self.node.name}/get_parameters")(names=[name]).values[0]
+        value = parameter_value_to_python(found)
+        return list(value) if hasattr(value, "tolist") else value
+
     def diagnosed(self, text: str, since: int | None = None) -> None:
         """Wait until the node's diagnostics say that text; since: of this report on, in place of recent ones."""
         wait_until(lambda: self.was_diagnosed(text, since), f"{text!r} in the diagnostics", 30.0)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from helpers.models.arms import ARM, JOINTS
 from helpers.models.shapes import described
-from helpers.nodes.ros_nodes import PATIENCE, Conversation, joint_state, needs_ros, wait_until
-from helpers.periodic import Periodic
+from helpers.nodes.ros_nodes import PATIENCE, needs_ros, wait_until
+from helpers.nodes.standing_robot import StandingRobot
 from helpers.wide import table
 
 from rbd_dynamics.model.urdf import load_urdf
@@ -26,42 +26,15 @@ LIGHTER, HEAVIER = (ARM.replace('value="2.0"', f'value="{mass}"') for mass in ("
 WORKER = "rbd_dynamics.nodes.building.build_worker"
 
 
-class Talk(Conversation, Periodic):
-    """Joint states at 100 Hz to an active torque node, as long as the context lasts, and its efforts."""
-
+class Talk(StandingRobot):
     def __init__(self, ros, node, joints=JOINTS, position=POSITION):
-        from rclpy.qos import qos_profile_sensor_data
-        from sensor_msgs.msg import JointState
-
-        Conversation.__init__(self, ros, node)
-        Periodic.__init__(self, 0.01)
-        self._state = joint_state(joints, position, [0.0] * len(joints))
-        self._states = ros.publisher(JointState, "joint_states", qos_profile_sensor_data)
-        self.efforts = ros.collect(JointState, f"{node.name}/effort", 1000)
-
-    def act(self):
-        self._states.publish(self._state)
-
-    def __enter__(self):
-        super().__enter__()
-        wait_until(lambda: self.efforts, "an effort")
-        return self
-
-    def stands_at(self, position):
-        self._state.position = list(position)
-
-    def describe(self, text):
-        assert self.ros.set_parameters(self.node.name, robot_description=text)[0].successful
+        super().__init__(ros, node, joints, position)
 
     def answers_with(self, text):
         """Wait until the efforts are those of a description, and the node goes on with them."""
         expected = Robot(load_urdf(text), backend="reference").gravity(np.array(POSITION))
         wait_until(lambda: np.allclose(self.efforts[-1].effort, expected, atol=1e-9), "efforts of another description")
         self.goes_on()
-
-    def goes_on(self):
-        count = len(self.efforts)
-        wait_until(lambda: len(self.efforts) > count + 20, "more efforts")
 
 
 def workers(node):

@@ -40,14 +40,6 @@ class Talk(Conversation):
             self.efforts,
         )
 
-    def get(self, name):
-        from rcl_interfaces.srv import GetParameters
-        from rclpy.parameter import parameter_value_to_python
-
-        found = self.ros.client(GetParameters, f"{self.node.name}/get_parameters")(names=[name]).values[0]
-        value = parameter_value_to_python(found)
-        return list(value) if hasattr(value, "tolist") else value
-
 
 @pytest.fixture(scope="module")
 def talk(ros):
