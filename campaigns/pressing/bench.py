@@ -37,6 +37,7 @@ class Bench:
 
     respond = HybridControllerNode.respond
     tune = HybridControllerNode.tune
+    tuned = HybridControllerNode.tuned
     adopt = HybridControllerNode.adopt
     activated = HybridControllerNode.activated
     silent = HybridControllerNode.silent
@@ -46,7 +47,6 @@ class Bench:
     changes_together = HybridControllerNode.changes_together
     soften = HybridControllerNode.soften
     _on_engage = HybridControllerNode._on_engage
-    _sensor_may_turn = HybridControllerNode._sensor_may_turn
 
     def __init__(self, model: rbd.Model, params: HybridControllerParameters) -> None:
         self.params, self.engine, self.active = params, None, True
@@ -110,6 +110,7 @@ class Bench:
             changed = [SimpleNamespace(name=name, value=value) for name, value in changes.items()]
             new = self.params.changed(changed, configured=True)  # type: ignore[arg-type]
             self.tune(self.engine, new)
+            self.tuned(self.engine, new)
         except (ValueError, ArithmeticError, KeyError) as error:
             self.refused.append(str(error)[:LONGEST_REFUSED])
             return

@@ -349,7 +349,7 @@ class Conversation:
 
     def diagnosed(self, text: str, since: int | None = None) -> None:
         """Wait until the node's diagnostics say that text; since: of this report on, in place of recent ones."""
-        wait_until(lambda: self.was_diagnosed(text, since), f"{text!r} in the diagnostics", 30.0)
+        wait_until(lambda: self.was_diagnosed(text, since), f"{text!r} in the diagnostics")
 
     def was_diagnosed(self, text: str, since: int | None = None) -> bool:
         """Whether they have said it."""
