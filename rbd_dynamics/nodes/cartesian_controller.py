@@ -128,9 +128,12 @@ class CartesianControllerNode(TorqueNode[CartesianControllerParameters, Cartesia
             self.tuning.apply_meanwhile(new, partial(apply, engine))
 
     def tuned(self, engine: CartesianEngine, new: CartesianControllerParameters) -> None:
+        if self.needs_another(new):  # which has all of it
+            return
         if new.posture != self.params.posture:
             draw_to_posture(engine, new)
-        if (tool_of(new) != tool_of(self.params)).any():
+        tool = tool_of(new)
+        if (tool != tool_of(self.params)).any() and (tool == engine.controller.tool).all():
             engine.motion.release()  # held where the new tool is
 
     def changes_together(self, engine: CartesianEngine) -> bool:

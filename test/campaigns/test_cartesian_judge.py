@@ -367,12 +367,11 @@ def test_judge_forgets_what_a_node_that_starts_anew_does_not_know():
 
 
 @pytest.mark.parametrize(
-    "given, later",
-    [({"joint_velocity_limits": (0.2,)}, {}), ({"effort_limits": (45.0,) * 4 + (10.0,) * 3}, {}),
-     ({}, {"posture_kp": 36.0})],
-    ids=["braked", "shortened", "drawn otherwise meanwhile"],
-)  # fmt: skip
-def test_cartesian_judge_waits_for_the_rest_of_a_posture(given, later):
+    "given",
+    [{"joint_velocity_limits": (0.2,)}, {"effort_limits": (45.0,) * 4 + (10.0,) * 3}],
+    ids=["braked", "shortened"],
+)
+def test_cartesian_judge_waits_for_the_rest_of_a_posture(given):
     """The arm that follows a wish comes to rest in a posture that only its efforts tell, and by and by."""
     from campaigns.faults.judging.braking import History
     from campaigns.faults.judging.cartesian_judge import ARRIVES, ToolSettings, Wish, _posture_of
@@ -394,9 +393,6 @@ def test_cartesian_judge_waits_for_the_rest_of_a_posture(given, later):
         passed = 1e-9 * (stamp - stamps[0])
         if stamp == stamps[500]:
             judge.event(1e-9 * stamp, "desired", Wish(pose=(wanted.R, wanted.p)))
-        if stamp == stamps[600] and later:
-            judge.event(1e-9 * stamp, "settings", later)
-            settings = replace(settings, **later)
         creeps = rest + 1e-3 * np.exp(-2.0 * passed) * (rest - first.posture)
         now = first if stamp < stamps[500] else replace(wanted, posture=creeps)
         law, _ = settings.torque(model, q, v, now, stamp)
@@ -409,4 +405,4 @@ def test_cartesian_judge_waits_for_the_rest_of_a_posture(given, later):
         assert judge.counts.wrong == 0, (passed, seen[:1])
         if passed > 1.0 + ARRIVES + 1.0:
             assert judge.counts.exact > before, passed
-    assert braked > 100 or not given
+    assert braked > 100

@@ -161,7 +161,6 @@ def test_description_that_cannot_be_used_goes_back(talk, gravity, text, reason):
 
 
 def test_description_without_the_named_joints_goes_back_with_all_of_its_call(ros, gravity):
-
     parameters = {"robot_description": ARM, "joints": JOINTS, "kd": [2.0]}
     with ros.start("feedforward", parameters, name="named") as node:
         talk = Talk(ros, node)

@@ -13,9 +13,8 @@ from rbd_dynamics.nodes.interface import INTERFACES
 from rbd_dynamics.nodes.interface.torque import TorqueParameters
 
 pytestmark = needs_ros
-REFUSED = {
-    "effort_limits": [1e-3]
-}  # cannot hold the robot, which is seen when they are tried, but without gravity in `terms`
+#: cannot hold the robot, unless it holds itself (`terms` without gravity), which is seen when they are tried
+REFUSED = {"effort_limits": [1e-3]}
 #: where the posture is one, the efforts pull for as long as the robot stands beside it
 GIVEN = {
     "robot_description": described("chain", 7), "tool_frame": "l7", "plausible_velocity": 0.0, "transition_time": 0.0,
