@@ -402,13 +402,14 @@ class Faults(Beginnings):
         self.tell("unsettled")
         self._transition(4)
         if self._transition(2):
+            self.tell("cleaned")
             time.sleep(SETTLING)
             self.process.measure(settled=True)
         for _ in range(2):  # a description that fails here is set back
             if self._transition(1, CONFIGURED):
                 break
         self._transition(3)
-        self.tell("anew")
+        self.tell("cleaned")
         self._excused(begin, 4.0)
 
     def broken_cache(self) -> None:

@@ -147,6 +147,18 @@ def test_cartesian_judge_finds_a_hold_whose_first_effort_was_cut_off():
         np.testing.assert_allclose(judge.now.desired.p, hold.p, rtol=0, atol=1e-12)
 
 
+def test_cartesian_judge_sees_that_efforts_are_cut_by_the_rates_of_limits_that_may_have_come():
+    """Gains are softer then, also with a hold that begins much later."""
+    judge, seen, stamps, held, answer = _cartesian()
+    answer(stamps[100], held(stamps[90]))
+    judge.event(1e-9 * stamps[100], "settings", {"effort_limits": (60.0,) * 4 + (10.0,) * 3})
+    judge.event(1e-9 * stamps[100], "moves", 0.0)
+    tau = judge._before[1] + np.append(np.zeros(6), 10.0 / 0.1 * 0.002)
+    judge.effort(stamps[101], tau, stamps[101] + 10**6)
+    assert (seen, judge.counts.bounds) == ([], 1)
+    assert judge.softer.may_be_softer(stamps[101])
+
+
 def test_cartesian_judge_knows_that_dampers_follow_springs_a_state_later():
     judge, seen, stamps, held, answer = _cartesian()
     first = held(stamps[90])
@@ -364,6 +376,17 @@ def test_judge_forgets_what_a_node_that_starts_anew_does_not_know():
     assert [change.part for change in judge._changes] == ["robot", "anew", "settings"]
     answer(stamps[151], held(stamps[150]), posture_kd=3.0)
     assert [change.part for change in judge._changes] == ["robot", "anew"] and not seen
+
+
+def test_judge_knows_that_parameters_and_loads_outlive_a_clean_up():
+    """A limit is not told by the first hold after it, but by the rate at which efforts change later."""
+    judge, seen, stamps, held, answer = _cartesian()
+    answer(stamps[100], held(stamps[90]))
+    judge.event(1e-9 * stamps[101], "settings", {"effort_limits": (50.0,) * 4 + (10.0,) * 3})
+    judge.event(1e-9 * stamps[101], "payload", (1.0, (0.0, 0.0, 0.1), (0.0,) * 6))
+    judge.event(1e-9 * stamps[110], "cleaned", None)
+    answer(stamps[150], held(stamps[150]))
+    assert [change.part for change in judge._changes] == ["settings", "payload", "robot"] and not seen
 
 
 @pytest.mark.parametrize(

@@ -334,6 +334,8 @@ class CartesianJudge(Judge):
         for robot, payload, settings in self._combinations():
             assert isinstance(settings, ToolSettings)
             if self._may_be_on_the_way(oracle(robot, payload), settings, stamp, tau):
+                if any(self._is_cut(stamp, tau, other) for _, _, other in self._combinations()):  # limits may be others
+                    self.softer.is_cut(stamp)
                 self.counts.bounds += 1
                 return True
         return False

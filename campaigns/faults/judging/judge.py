@@ -42,11 +42,13 @@ SEARCHED = 2000  # states among which is the one where a hold began
 RECENT = 0.25  # s: the effort before is no older
 FULL_TIME, USUAL_RATE = 0.1, 1000.0  # s from nothing to the limit, N m/s: effort_rate_limits by default
 KEPT = 50  # violations of a kind that are written down
+GUARDS_ROBOTS = 16  # different ones: it keeps its own where another one's weight is far from it, until that is accepted
 LARGEST_DAMPING = 12.0  # 1/s, at which a robot that is left safe is slowed down
 LOST = 0.3  # s during which efforts may not have come here
 PLANNED = 1.0  # s, in which a trajectory is planned: it begins where a joint without stiffness was before
 FREE_BEGINS = 4  # states with which such a trajectory may begin
 GAP = 0.02  # s between two states that were answered, after which a motion may have ended
+STARTS = 60.0  # s, within which a node that starts or is configured begins its hold
 UNSETTLED = 3.0  # s after an event during which a hold may begin anew
 
 
@@ -85,7 +87,7 @@ class Judge:
         self._stops: list[float] = []  # when the node went on after it was stopped, s
         self._robots: deque[str] = deque(["panda"], maxlen=3)
         self._loads: deque[Payload | None] = deque([None], maxlen=4)
-        self._guards_robots = ["panda"]  # different ones: the guard may refuse that by which the node starts anew
+        self._guards_robots = ["panda"]  # different ones: the guard may refuse many that the node takes
         self._start = Situation()  # of a node that starts
         self.recent: deque[str] = deque(maxlen=30)  # what was done to the node
         self._last_good = 0
@@ -118,10 +120,13 @@ class Judge:
         elif kind == "robot":
             self._changes.append(Change(kind, value, time, self.counts.published))
             self._robots.append(value)
-            self._guards_robots = [*(each for each in self._guards_robots if each != value), value][-4:]
+            self._guards_robots = [*(each for each in self._guards_robots if each != value), value][-GUARDS_ROBOTS:]
         elif kind == "anew":
             self._changes.append(Change(kind, value, time, self.counts.published))
-            self._unsettled = max(time + 60.0, self._unsettled)
+            self._unsettled = max(time + STARTS, self._unsettled)
+        elif kind == "cleaned":  # parameters and load stay; what is configured is the latest description
+            self._changes.append(Change("robot", self._robots[-1], time, self.counts.published))
+            self._unsettled = max(time + STARTS, self._unsettled)
         elif kind == "unsettled":
             self._unsettled = max(time + UNSETTLED, self._unsettled)
         elif kind == "continued":
