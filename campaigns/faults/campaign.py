@@ -25,14 +25,14 @@ import yaml
 
 from benchmarks.processes.loopback import udp_on_this_machine
 from campaigns.faults.faults import Client, Faults
-from campaigns.faults.judging.cartesian_judge import (
+from campaigns.faults.judging.hybrid_judge import TASK_INTEGRAL_LIMIT, TASK_KI, TASK_KP
+from campaigns.faults.judging.tool_law import (
     LARGEST_ACCELERATIONS,
     LARGEST_ENERGY,
     LARGEST_FORCE,
     LARGEST_MOMENT,
     LARGEST_SPEEDS,
 )
-from campaigns.faults.judging.hybrid_judge import TASK_INTEGRAL_LIMIT, TASK_KI, TASK_KP
 from campaigns.faults.memory import Memory
 from campaigns.faults.robot import FINGERS, MIDDLE, TOOL, Motion, description, oracle
 from campaigns.faults.sender import RING, send

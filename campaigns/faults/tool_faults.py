@@ -12,7 +12,7 @@ import numpy as np
 
 from campaigns.faults import hostile, hostile_tool
 from campaigns.faults.faults import Faults, Weighted
-from campaigns.faults.judging.cartesian_judge import ToolSettings, Wish
+from campaigns.faults.judging.tool_law import ToolSettings, Wish
 from campaigns.faults.robot import JOINTS, oracle
 from campaigns.faults.tool_messages import pose_message, stamped, tool_trajectory, twist_message, wrench_message
 

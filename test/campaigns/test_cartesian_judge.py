@@ -18,7 +18,8 @@ BEGIN = 10**18
 
 def _cartesian(count=3000):
     """A judge of cartesian_controller, the stamps that were sent, and the torque of a tool that is held."""
-    from campaigns.faults.judging.cartesian_judge import CartesianJudge, Held, ToolSettings
+    from campaigns.faults.judging.cartesian_judge import CartesianJudge
+    from campaigns.faults.judging.tool_law import Held, ToolSettings
     from campaigns.faults.robot import Motion, oracle
     from campaigns.faults.sender import RING
 
@@ -57,7 +58,7 @@ def test_cartesian_judge_brakes_as_far_ahead_as_the_node():
 def test_cartesian_judge_has_the_law_of_the_library(speeds, energy):
     """With a wrench that is cut off, with joints that are braked for each of the reasons, and after gaps."""
     from campaigns.faults.judging.braking import LONGEST, REACTION, History
-    from campaigns.faults.judging.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, Held, ToolSettings
+    from campaigns.faults.judging.tool_law import LARGEST_FORCE, LARGEST_MOMENT, Held, ToolSettings
     from campaigns.faults.robot import FINGERS, TOOL, description, oracle
     from rbd_dynamics import Robot, load_urdf
     from rbd_dynamics.control.cartesian.controller import CartesianController
@@ -120,7 +121,7 @@ def test_cartesian_judge_finds_where_a_tool_is_held_and_notices_what_is_not():
 
 def test_cartesian_judge_finds_a_hold_whose_first_effort_was_cut_off():
     """By the limits of two joints, so that it does not tell where it pulls."""
-    from campaigns.faults.judging.cartesian_judge import ToolSettings, Wish
+    from campaigns.faults.judging.tool_law import ToolSettings, Wish
     from campaigns.faults.robot import oracle
 
     judge, seen, stamps, held, _ = _cartesian()
@@ -175,7 +176,7 @@ def test_cartesian_judge_knows_that_dampers_follow_springs_a_state_later():
 
 def test_cartesian_judge_bounds_the_way_of_a_controller_that_leaves_out_gravity():
     """And finds a hold that began on the way, whatever it looked for a moment before."""
-    from campaigns.faults.judging.cartesian_judge import Wish
+    from campaigns.faults.judging.tool_law import Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     bare, robot = {"terms": ("inertia", "coriolis")}, "masses 100"
@@ -193,13 +194,13 @@ def test_cartesian_judge_bounds_the_way_of_a_controller_that_leaves_out_gravity(
 def test_cartesian_judge_bounds_all_that_the_law_gives_on_the_way():
     """Braked or not; and, without braking, no more than twice as much of the joints that bear the arm."""
     from campaigns.faults.judging.braking import REACTION, History
-    from campaigns.faults.judging.cartesian_judge import (
+    from campaigns.faults.judging.tool_law import (
         LARGEST_ACCELERATIONS,
         LARGEST_FORCE,
         LARGEST_MOMENT,
         LARGEST_SPEEDS,
         ToolSettings,
-    )  # fmt: skip
+    )
     from campaigns.faults.robot import FINGERS, TOOL, description, oracle
     from rbd_dynamics import Robot, load_urdf
     from rbd_dynamics.control.cartesian.controller import CartesianController
@@ -208,7 +209,7 @@ def test_cartesian_judge_bounds_all_that_the_law_gives_on_the_way():
     judge, *_ = _cartesian()
     robot = Robot(load_urdf(description("panda"), locked={FINGERS[0]: 0.0}))
     rng, model, shares, braked = np.random.default_rng(5), oracle("panda", None), [], 0
-    for k in range(300):
+    for k in range(120):
         chosen = {"stiffness": (rng.uniform(200, 800),), "rotational_stiffness": (rng.uniform(5, 40),),
                   "damping_ratio": rng.uniform(0.3, 1.5), "posture_kp": rng.uniform(0, 40),
                   "posture_kd": rng.uniform(1, 15)}  # fmt: skip
@@ -240,11 +241,12 @@ def test_cartesian_judge_bounds_all_that_the_law_gives_on_the_way():
             shares.append(np.abs(found.wanted - 0.5 * (least + most)) / (0.5 * (most - least)))
         else:
             braked += 1
-    assert np.max(shares, axis=0)[:4].min() > 0.5 and braked > 60
+    assert np.max(shares, axis=0)[:4].min() > 0.5 and braked > 24
 
 
 def test_cartesian_judge_follows_wishes_and_bounds_what_is_on_its_way():
-    from campaigns.faults.judging.cartesian_judge import ARRIVES, Wish
+    from campaigns.faults.judging.cartesian_judge import ARRIVES
+    from campaigns.faults.judging.tool_law import Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     first, elsewhere = held(stamps[90]), held(stamps[50])
@@ -272,7 +274,8 @@ def test_cartesian_judge_follows_wishes_and_bounds_what_is_on_its_way():
 @pytest.mark.parametrize("silent", [True, False])
 def test_a_node_that_gets_no_processor_carries_wishes_out_later(silent):
     """Its silences do not count; one that answers all the time has carried them out, or never will."""
-    from campaigns.faults.judging.cartesian_judge import ARRIVES, Wish
+    from campaigns.faults.judging.cartesian_judge import ARRIVES
+    from campaigns.faults.judging.tool_law import Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     first, elsewhere = held(stamps[90]), held(stamps[50])
@@ -291,7 +294,8 @@ def test_a_node_that_gets_no_processor_carries_wishes_out_later(silent):
 
 def test_a_way_lasts_as_long_when_its_wish_has_waited():
     """For a description that was built, say; but a wish leads to one way only."""
-    from campaigns.faults.judging.cartesian_judge import ARRIVES, Wish
+    from campaigns.faults.judging.cartesian_judge import ARRIVES
+    from campaigns.faults.judging.tool_law import Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     first, elsewhere = held(stamps[90]), held(stamps[50])
@@ -316,7 +320,8 @@ def test_a_way_lasts_as_long_when_its_wish_has_waited():
 
 
 def test_a_way_that_waits_lasts_as_long_whatever_is_wished_meanwhile():
-    from campaigns.faults.judging.cartesian_judge import ARRIVES, Wish
+    from campaigns.faults.judging.cartesian_judge import ARRIVES
+    from campaigns.faults.judging.tool_law import Wish
 
     judge, seen, stamps, held, answer = _cartesian()
     first, elsewhere = held(stamps[90]), held(stamps[50])
@@ -397,8 +402,10 @@ def test_judge_knows_that_parameters_and_loads_outlive_a_clean_up():
 def test_cartesian_judge_waits_for_the_rest_of_a_posture(given):
     """The arm that follows a wish comes to rest in a posture that only its efforts tell, and by and by."""
     from campaigns.faults.judging.braking import History
-    from campaigns.faults.judging.cartesian_judge import ARRIVES, ToolSettings, Wish, _posture_of
+    from campaigns.faults.judging.cartesian_judge import ARRIVES
     from campaigns.faults.judging.situation import Situation
+    from campaigns.faults.judging.tool_holds import posture_of
+    from campaigns.faults.judging.tool_law import ToolSettings, Wish
     from campaigns.faults.robot import oracle
 
     judge, seen, stamps, held, _ = _cartesian(7000)
@@ -409,7 +416,7 @@ def test_cartesian_judge_waits_for_the_rest_of_a_posture(given):
     q, v = judge.motion.state(stamps[0])
     wanted = replace(first, p=first.p + [0.0, 0.01, 0.02])
     away = settings.torque(model, q, v, wanted, stamps[0])[0] + 0.3  # tells another posture
-    rest = _posture_of(Situation(settings=settings, desired=wanted), stamps[0], q, v, away)
+    rest = posture_of(Situation(settings=settings, desired=wanted), stamps[0], q, v, away)
     braked = 0
     for stamp in stamps[::4]:
         q, v = judge.motion.state(stamp)

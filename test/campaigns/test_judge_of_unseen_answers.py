@@ -26,7 +26,8 @@ def _oracle():
 def _cartesian(speeds=SPEEDS):
     """(controller with these limits of velocity, judge, violations)."""
     from campaigns.faults.judging.braking import REACTION
-    from campaigns.faults.judging.cartesian_judge import LARGEST_FORCE, LARGEST_MOMENT, CartesianJudge
+    from campaigns.faults.judging.cartesian_judge import CartesianJudge
+    from campaigns.faults.judging.tool_law import LARGEST_FORCE, LARGEST_MOMENT
     from campaigns.faults.robot import FINGERS, TOOL, Motion, description
     from campaigns.faults.sender import RING
     from rbd_dynamics import Robot, load_urdf

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verdict on cartesian_controller: exact while it holds the tool, by bounds while the tool is on its way.
 
-The law is written anew with Pinocchio's numbers and dense algebra (theory.md section 13): spring and damper of the
-tool, the null space by the inverse of J M^-1 J^T, what keeps joints from going too fast (`braking`). What the tool does
-after a wish (pose, twist, trajectory, wrench, posture) is bounded until it has arrived; then the wish is held, exactly.
+Its law is `tool_law`. What the tool does after a wish (pose, twist, trajectory, wrench, posture) is bounded until it
+has arrived; then the wish is held, exactly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import chain, islice, product
 from typing import Any
@@ -20,154 +19,22 @@ from numpy.typing import NDArray
 from campaigns.faults.judging.braking import FORGOTTEN, LONGEST, History, Known, Robot
 from campaigns.faults.judging.judge import GAP, SEARCHED, TOLERANCE, UNSETTLED, Judge
 from campaigns.faults.judging.situation import LATEST, Change, Settings, Situation
-from campaigns.faults.robot import SPEEDS, Motion, Oracle, oracle
+from campaigns.faults.judging.tool_holds import NEARLY, holds_of, not_shortened, posture_of, pulls_there
+from campaigns.faults.judging.tool_law import MARGIN, Held, ToolSettings, pose_of
+from campaigns.faults.robot import Motion, Oracle, oracle
 
 Array = NDArray[np.float64]
 
-LARGEST_FORCE, LARGEST_MOMENT = 40.0, 10.0  # N, N m: parameters of the campaign
-LARGEST_MASS, LARGEST_INERTIA = 100.0, 5.0  # kg, kg m^2: the node's defaults
-LARGEST_ENERGY = 50.0  # J: a parameter of the campaign
-#: of the wanted motion, for the angular and for the linear part: rad/s and m/s, and per s; parameters of the campaign
-LARGEST_SPEEDS = np.repeat([1.0, 0.25], 3)
-LARGEST_ACCELERATIONS = np.repeat([5.0, 2.0], 3)
-AWAY = 0.1  # rad by which the posture that acts is off at most
-MARGIN = 2.0  # N m, of the way: Coriolis terms of a slow motion
 ARRIVES = 8.0  # s after a wish, at most
-NEAR, NEAREST = 40, 5  # states whose tool is nearest to where an effort pulls it: by the Jacobian, and of these
-NEARLY = 1e-6  # N m by which what may be held is off at most, before it is looked at to the last digit
 LOOKED_FOR = 0.2  # s: on the way, so often is asked whether anything else explains an effort
 RESTED = 0.05  # s: and so often, whether it is over
-CREPT = 1e-6  # N m, of a posture that comes to rest more slowly than the tool: between two looks at it
 CREEPS = 0.02  # rad/s: a posture that comes to rest, at most
 LIKELIEST = 3  # wishes that may have been carried out
 UNSEEN = 20  # states without an answer, at one of which a hold with softer gains may have begun
-NEWTON = 8  # steps
 MOST_BASES = 24  # robots, loads and settings for which a hold is looked for
 MOST_HISTORIES = 4  # of engines that may be the present one
 READ = 0.3  # s: what a node has learnt from states before counts no more
 BRAKED, BRAKE = 2, 0.25  # joints that may be braked in a way that is not known, and of their effort limits how much
-
-
-@dataclass(frozen=True, eq=False)
-class Wish:
-    """What is wanted from now on; None: as before. pose: (R, p); wrench: (m, f) in root axes."""
-
-    pose: tuple[Array, Array] | None = None
-    wrench: Array | None = None
-    posture: Array | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Held:
-    """A tool that stands where it is wanted."""
-
-    R: Array
-    p: Array
-    posture: Array
-    wrench: Array
-    wish: Wish | None = None  # that was carried out last
-    creeps: bool = False  # its posture was told by an effort, and comes to rest by and by
-
-    def after(self, wish: Wish) -> Held:
-        R, p = (self.R, self.p) if wish.pose is None else wish.pose
-        return Held(
-            R, p, self.posture if wish.posture is None else wish.posture,
-            self.wrench if wish.wrench is None else wish.wrench, wish,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ToolSettings(Settings):
-    """Parameters that count, of the law `impedance` with springs that become stiffer at once."""
-
-    stiffness: tuple[float, ...] = (500.0,)
-    rotational_stiffness: tuple[float, ...] = (30.0,)  # of one number
-    damping_ratio: float = 1.0
-    posture_kp: float = 25.0
-    posture_kd: float = 10.0
-    joint_velocity_limits: tuple[float, ...] = ()
-    largest_energy: float = LARGEST_ENERGY
-    damped_for: tuple[float, ...] = ()  # springs that the dampers are of; empty: those that there are
-
-    def torque(self, model: Oracle, q: Array, v: Array, desired: Any, stamp: int) -> tuple[Array, float]:
-        """Without limits and braking, and the size of its terms."""
-        held: Held = desired
-        tool = tool_at(model, q, v, stamp)
-        pull = self.pull(tool, held.R, held.p, held.wrench) - self.share * self.dampers(tool) @ tool.twist
-        a = self.share**2 * self.posture_kp * (held.posture - q) - self.share * self.posture_kd * v
-        parts = [self.weight(model, q), tool.J.T @ pull, tool.left_over(a)]
-        least = CREPT / TOLERANCE if held.creeps else 1.0
-        return np.sum(parts, axis=0), max(least, *(float(np.abs(part).max()) for part in parts))
-
-    def on_the_way(self, model: Oracle, q: Array, v: Array, stamp: int) -> tuple[Array, Array]:
-        """Bounds of the torque without limits while the tool is wanted anywhere, and moves as fast as it may.
-
-        Weight and what damps the robot's own motion are known; the rest is bounded for each joint: the spring by the
-        largest force and moment, what damps the wanted motion, what accelerates it, and the pull of the posture.
-        """
-        tool = tool_at(model, q, v, stamp)
-        damping, effective = self.dampers(tool), np.linalg.inv(tool.mobility)
-        known = self.weight(model, q) - tool.J.T @ damping @ tool.twist - tool.left_over(self.posture_kd * v)
-        moment, force = (np.linalg.norm(part, axis=0) for part in (tool.J[:3], tool.J[3:]))
-        free = tool.left_over(np.eye(len(q)))
-        room = moment * LARGEST_MOMENT + force * LARGEST_FORCE + MARGIN
-        room = room + np.abs(tool.J.T @ damping) @ LARGEST_SPEEDS
-        room = room + np.abs(tool.J.T @ effective) @ LARGEST_ACCELERATIONS
-        room = room + np.abs(free) @ np.full(len(q), self.posture_kp * AWAY + self.posture_kd * AWAY)
-        return known - room, known + room
-
-    def robot(self, model: Oracle, q: Array, v: Array, stamp: int) -> Robot:
-        """What is braked, at this state."""
-        speeds = np.broadcast_to(np.array(self.joint_velocity_limits), 7) if self.joint_velocity_limits else SPEEDS
-        M = tool_at(model, q, v, stamp).M
-        return Robot(M, v, self.weight(model, q), speeds, self.largest_energy, self.limits)
-
-    def weight(self, model: Oracle, q: Array) -> Array:
-        return model.gravity(q) if "gravity" in self.terms else np.zeros(7)
-
-    def pull(self, tool: Tool, R: Array, p: Array, wrench: Array) -> Array:
-        """(m, f) of the spring towards a pose, and a wrench besides."""
-        return _within(self.share**2 * self.springs * np.concatenate([_turn(R @ tool.R.T), p - tool.p]) + wrench)
-
-    @property
-    def springs(self) -> Array:
-        return np.concatenate([np.resize(self.rotational_stiffness, 3), np.resize(self.stiffness, 3)])
-
-    def dampers(self, tool: Tool) -> Array:
-        """(6, 6): twice the ratio times the geometric mean of stiffness and inertia, by eigenvectors of both."""
-        least = np.repeat([1.0 / LARGEST_INERTIA, 1.0 / LARGEST_MASS], 3)
-        root = np.sqrt(np.array(self.damped_for) if self.damped_for else self.springs)
-        # K^(1/2) (K^(1/2) Y K^(1/2))^(-1/2) K^(1/2), Y the mobility
-        values, axes = np.linalg.eigh(root[:, None] * (tool.mobility + np.diag(least)) * root)
-        back = root[:, None] * axes
-        return np.asarray(2.0 * self.damping_ratio * back / np.sqrt(values) @ back.T)
-
-
-class Tool:
-    """At a state: where it is, its Jacobian (6, 7) in root axes, the angular part first, and what resists it."""
-
-    def __init__(self, model: Oracle, q: Array, v: Array) -> None:
-        self.R, self.p = _pose(model, q)
-        self.J, self.M = model.jacobian(q), model.mass_matrix(q)
-        self.twist = self.J @ v
-        self.inverse = np.linalg.solve(self.M, self.J.T)  # M^-1 J^T
-        self.mobility = self.J @ self.inverse
-
-    def left_over(self, a: Array) -> Array:
-        """Torque of an acceleration (7) or several (7, N), without what of it moves the tool."""
-        return np.asarray(self.M @ (a - self.inverse @ np.linalg.solve(self.mobility, self.J @ a)))
-
-    def wrench_of(self, tau: Array) -> Array:
-        """(m, f) that accelerates the tool as a torque does."""
-        return np.asarray(np.linalg.solve(self.mobility, self.inverse.T @ tau))
-
-
-def tool_at(model: Oracle, q: Array, v: Array, stamp: int) -> Tool:
-    """Of the state at a stamp; the last one is remembered with each model."""
-    if model.remembered is None or model.remembered[0] != (stamp, q[0], v[0]):
-        model.remembered = (stamp, q[0], v[0]), Tool(model, q, v)
-    found: Tool = model.remembered[1]
-    return found
 
 
 class CartesianJudge(Judge):
@@ -422,10 +289,10 @@ class CartesianJudge(Judge):
     def _resting(self, situation: Situation, stamp: int, tau: Array) -> Situation | None:
         """With some posture that has the wanted pose, if this is so then."""
         q, v = self.motion.state(stamp)
-        whole = _not_shortened(situation, stamp, q, v, tau)
-        if not _pulls_there(situation, stamp, q, v, whole):
+        whole = not_shortened(situation, stamp, q, v, tau)
+        if not pulls_there(situation, stamp, q, v, whole):
             return None
-        held = replace(situation.desired, posture=_posture_of(situation, stamp, q, v, whole), creeps=True)  # type: ignore[type-var, call-arg]
+        held = replace(situation.desired, posture=posture_of(situation, stamp, q, v, whole), creeps=True)  # type: ignore[type-var, call-arg]
         situation = replace(situation, desired=held)  # type: ignore[arg-type]
         return situation if self._fits(situation, stamp, q, v, tau) else None
 
@@ -491,7 +358,7 @@ class CartesianJudge(Judge):
             base, model = replace(self.now, robot=robot, payload=payload, settings=settings), oracle(robot, payload)
             for at in seen[seen > last][::-1].tolist():
                 q = self.motion.state(at)[0]
-                yield base, Held(*_pose(model, q), q, np.zeros(6))
+                yield base, Held(*pose_of(model, q), q, np.zeros(6))
 
     def _but_for_brakes(self, stamp: int, tau: Array) -> bool:
         """Whether nearly all joints have the efforts of what is held, or of a hold at this very state, and the others
@@ -503,7 +370,7 @@ class CartesianJudge(Judge):
             assert isinstance(settings, ToolSettings)
             model = oracle(robot, payload)
             limits = settings.robot(model, q, v, stamp).efforts
-            here = Held(*_pose(model, q), q, np.zeros(6))
+            here = Held(*pose_of(model, q), q, np.zeros(6))
             for held in (self.now.desired, here) if stamp == self._unseen else (self.now.desired,):
                 if held is None:
                     continue
@@ -532,7 +399,7 @@ class CartesianJudge(Judge):
             def begun(at: int, settings: ToolSettings = settings, model: Oracle = model) -> tuple[Held, Robot, Array]:
                 """A hold at a state, what is braked there, and the torque of its law."""
                 there, speed = self.motion.state(at)
-                held = Held(*_pose(model, there), there, np.zeros(6))
+                held = Held(*pose_of(model, there), there, np.zeros(6))
                 return held, settings.robot(model, there, speed, at), settings.torque(model, there, speed, held, at)[0]
 
             read = [(at, self.motion.state(at)[1], *begun(at)[1:]) for at in late.tolist()]
@@ -564,7 +431,7 @@ class CartesianJudge(Judge):
         bases += self._begun_anew_as()
         knowns = [known for _, known in self._known(stamp, v)]
         for base, known in product(bases, knowns):
-            for held in _holds(base, known, stamp, q, v, tau, states, poses, np.concatenate(postures), wrenches):
+            for held in holds_of(base, known, stamp, q, v, tau, states, poses, np.concatenate(postures), wrenches):
                 yield base, held
 
     @staticmethod
@@ -572,100 +439,3 @@ class CartesianJudge(Judge):
         if change.part == "desired":
             return isinstance(new.desired, Held) and new.desired.wish is change.value
         return Judge._has_come(change, old, new)
-
-
-def _holds(
-    base: Situation, known: Known, stamp: int, q: Array, v: Array, tau: Array, states: Array,
-    poses: list[tuple[Array, Array]], postures: Array, wrenches: list[Array],
-) -> Iterator[Held]:  # fmt: skip
-    """What an effort may hold: a pose of these or of a state, with one of the postures (N, 7) and wrenches.
-
-    `states` come first among the postures.
-    """
-    settings, model = base.settings, oracle(base.robot, base.payload)
-    assert isinstance(settings, ToolSettings)
-    tool = tool_at(model, q, v, stamp)
-    weight, robot = settings.weight(model, q), settings.robot(model, q, v, stamp)
-    damped = settings.dampers(tool) @ tool.twist
-    drawn = tool.left_over((settings.posture_kp * (postures - q) - settings.posture_kd * v).T).T
-    wrenches = list({each.tobytes(): each for each in wrenches}.values())
-    away = (states - q) @ tool.J.T  # of each state's tool, nearly
-    if (np.abs(tau) < settings.limits).all() and robot.is_free(tau, known):
-        place = (tool.wrench_of(tau - weight) + damped)[3:] / settings.springs[3:]
-        nearest = np.argsort(np.linalg.norm(away[:, 3:] - place, axis=1))[:NEAR]
-        near = [_pose(model, states[k]) for k in nearest]
-        near.sort(key=lambda pose: float(np.linalg.norm(pose[1] - tool.p - place)))
-        near = near[:NEAREST]
-    else:  # an effort that was cut off or braked does not tell where it pulls: the states that would be like it
-        near = []
-        for wrench, posture in product(wrenches, [drawn[: len(states)], *drawn[len(states) :]]):
-            guesses = weight + (settings.springs * away + wrench - damped) @ tool.J + posture
-            off = np.abs(robot.shortened(robot.braked(guesses, known)) - tau).max(axis=1)
-            near += [_pose(model, states[k]) for k in np.argsort(off)[:NEAREST]]
-    for wrench in wrenches:
-        for R, p in [*poses, *near]:
-            guesses = weight + tool.J.T @ (settings.pull(tool, R, p, wrench) - damped) + drawn
-            off = np.abs(robot.shortened(robot.braked(guesses, known)) - tau).max(axis=1)
-            k = int(off.argmin())
-            if off[k] < NEARLY:
-                yield Held(R, p, postures[k], wrench)
-
-
-def _not_shortened(situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> Array:
-    """An effort as it would be without limits, which shorten all joints together, if it pulls to the wanted pose."""
-    settings, model, held = situation.settings, oracle(situation.robot, situation.payload), situation.desired
-    assert isinstance(settings, ToolSettings) and isinstance(held, Held)
-    if (np.abs(tau) < settings.limits).all():
-        return tau
-    tool, more = tool_at(model, q, v, stamp), tau - settings.weight(model, q)
-    pull = settings.pull(tool, held.R, held.p, held.wrench) - settings.dampers(tool) @ tool.twist
-    share = float(tool.wrench_of(more) @ pull / (pull @ pull)) if pull.any() else 1.0
-    return tau - more + more / share if 0.0 < share < 1.0 else tau
-
-
-def _pulls_there(situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> bool:
-    """Whether an effort moves the tool as the wanted pose does, whichever posture is held."""
-    settings, model, held = situation.settings, oracle(situation.robot, situation.payload), situation.desired
-    assert isinstance(settings, ToolSettings) and isinstance(held, Held)
-    tool = tool_at(model, q, v, stamp)
-    pull = settings.pull(tool, held.R, held.p, held.wrench) - settings.dampers(tool) @ tool.twist
-    return bool(np.abs(tool.wrench_of(tau - settings.weight(model, q)) - pull).max() < NEARLY)
-
-
-def _posture_of(situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> Array:
-    """(7) with the wanted pose, towards which an effort pulls what the tool leaves free: by Newton."""
-    settings, model, held = situation.settings, oracle(situation.robot, situation.payload), situation.desired
-    assert isinstance(settings, ToolSettings) and isinstance(held, Held)
-    tool = tool_at(model, q, v, stamp)
-    pull = settings.pull(tool, held.R, held.p, held.wrench) - settings.dampers(tool) @ tool.twist
-    free = np.linalg.svd(tool.J)[2][-1]  # J free = 0
-    weighted = free @ tool.M
-    drawn = float(free @ (tau - settings.weight(model, q) - tool.J.T @ pull)) + settings.posture_kd * float(
-        weighted @ v
-    )
-    posture = held.posture.copy()
-    for _ in range(NEWTON):
-        R, p = _pose(model, posture)
-        off = np.concatenate([_turn(held.R @ R.T), held.p - p])
-        left = drawn - settings.posture_kp * float(weighted @ (posture - q))
-        rows = np.vstack([model.jacobian(posture), settings.posture_kp * weighted])
-        posture += np.linalg.lstsq(rows, np.append(off, left), rcond=None)[0]
-    return posture
-
-
-def _pose(model: Oracle, q: Array) -> tuple[Array, Array]:
-    """(R, p) of the tool."""
-    pose = model.tool(q)
-    return pose.rotation.copy(), pose.translation.copy()
-
-
-def _turn(R: Array) -> Array:
-    import pinocchio as pin
-
-    return np.asarray(pin.log3(R))
-
-
-def _within(wrench: Array) -> Array:
-    """Shortened where moment or force is larger than the largest."""
-    parts = (wrench[:3], LARGEST_MOMENT), (wrench[3:], LARGEST_FORCE)
-    return np.concatenate([part * min(1.0, most / max(float(np.linalg.norm(part)), 1e-12)) for part, most in parts])

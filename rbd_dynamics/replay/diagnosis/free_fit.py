@@ -141,14 +141,10 @@ class Regression:
             if not np.abs(change).max(initial=0.0) > SETTLED:
                 break
             scales = scales * np.exp(np.clip(change, -LARGEST, LARGEST))  # a sign is kept
-        stretches = [
-            self._changed([joint.sums[k] for joint in self.joints], started, delays, x)
-            for k in range(len(self.joints[0].sums))
-        ]
-        grams = [gram(self._columns, sums, weights, self._count) for sums in stretches]
+        stretches = self._changed([joint.sums for joint in self.joints], started, delays, x)
         square = gram(self._columns, parts, weights, self._count)
-        others = without_each(square, grams, size)
-        left = np.array([residual_squares(self._columns, sums, x) for sums, x in zip(stretches, others)])
+        others = without_each(square, gram(self._columns, stretches, weights, self._count), size)
+        left = residual_squares(self._columns, stretches, others)
         inverse = np.linalg.inv(size[:, None] * square[:-1, :-1] * size + np.eye(self._count))
         errors = size[last] * np.sqrt(np.maximum(np.diag(inverse)[last], 0.0))
         return FreeFit(scales, delays, values, left, weights, errors, started + others[:, last], size, others)
@@ -168,14 +164,16 @@ class Regression:
         inverse = np.linalg.inv(size[:, None] * whole[:-1, :-1] * size + np.eye(self._count))
         found = []
         for j, joint in enumerate(self.joints):
-            change = self._change(joint, float(fit.scales[j]), int(fit.delays[j]), x)
+            factors, new = self._change(joint, float(fit.scales[j]), int(fit.delays[j]), x)
             sums, lags = whole_sums[j], len(joint.weights)
             targets = np.zeros((len(sums), joint.weights.shape[1]))
             targets[-lags:], targets[-lags - 1] = joint.weights, -fit.scales[j]
+            products = sums @ targets
+            changed = np.vstack([factors[:, None] * products[: len(factors)], new[:, :1].T @ products])
             moments = np.repeat(whole[:-1, [-1]], targets.shape[1], axis=1)
-            moments[self._columns[j]] += fit.weights[j] * (change[:, :-1].T @ sums @ targets - wholes[j][:-1, [-1]])
+            moments[self._columns[j]] += fit.weights[j] * (changed - wholes[j][:-1, [-1]])
             moments *= size[:, None]
-            squares = fit.weights[j] * np.einsum("nt,nt->t", targets, sums @ targets)
+            squares = fit.weights[j] * np.einsum("nt,nt->t", targets, products)
             found.append(squares - np.einsum("nt,nt->t", moments, inverse @ moments))
         return found
 
@@ -225,21 +223,28 @@ class Regression:
 
     # --- inside ---------------------------------------------------------------------------------------
 
-    def _change(self, joint: JointSums, scale: float, delay: int, x: Array) -> Array:
-        """(columns of the sums, shared + own + 1 + target): a joint's columns with this scale and delay."""
-        n, own, lags = joint.sums.shape[-1], len(joint.lower), len(joint.weights)
-        found = np.zeros((n, self.shared + own + 2))
-        found[: self.shared, : self.shared] = scale * np.eye(self.shared)
-        found[self.shared : self.shared + own, self.shared : self.shared + own] = np.eye(own)
-        found[: self.shared, -2], found[-lags - 1, -2] = x, 1.0
-        found[-lags:, -1], found[-lags - 1, -1] = joint.weights[:, delay], -scale
-        return found
+    def _change(self, joint: JointSums, scale: float, delay: int, x: Array) -> tuple[Array, Array]:
+        """A joint's columns with this scale and delay: factors (shared + own,) of those that stay, and what makes two
+        new ones of all, (columns of the sums, 2): the rigid torque, and the effort less that torque times the scale."""
+        factors = np.ones(self.shared + len(joint.lower))
+        factors[: self.shared] = scale
+        new, lags = np.zeros((joint.sums.shape[-1], 2)), len(joint.weights)
+        new[: self.shared, 0], new[-lags - 1, 0] = x, 1.0
+        new[-lags:, 1], new[-lags - 1, 1] = joint.weights[:, delay], -scale
+        return factors, new
 
     def _changed(self, sums: Sequence[Array], scales: Array, delays: NDArray[np.intp], x: Array) -> list[Array]:
+        """Sums (..., shared + own + 1 + target, the same) of each joint with these scales and delays."""
         found = []
         for joint, own, scale, delay in zip(self.joints, sums, scales, delays):
-            change = self._change(joint, float(scale), int(delay), x)
-            found.append(change.T @ own @ change)
+            factors, new = self._change(joint, float(scale), int(delay), x)
+            kept, both = len(factors), own @ new
+            changed = np.empty((*own.shape[:-2], kept + 2, kept + 2))
+            changed[..., :kept, :kept] = factors[:, None] * own[..., :kept, :kept] * factors
+            changed[..., :kept, kept:] = factors[:, None] * both[..., :kept, :]
+            changed[..., kept:, :kept] = np.swapaxes(changed[..., :kept, kept:], -1, -2)
+            changed[..., kept:, kept:] = new.T @ both
+            found.append(changed)
         return found
 
     def _size(
