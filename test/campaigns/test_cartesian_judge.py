@@ -160,6 +160,29 @@ def test_cartesian_judge_sees_that_efforts_are_cut_by_the_rates_of_limits_that_m
     assert judge.softer.may_be_softer(stamps[101])
 
 
+def test_cartesian_judge_knows_that_gains_are_softer_while_joints_are_braked():
+    """Seen: an energy limit that came as joints were nearly too fast; what brakes them is no gain and stays."""
+    from campaigns.faults.judging.judge import on_the_way_to
+    from campaigns.faults.judging.tool_law import ToolSettings
+    from campaigns.faults.robot import oracle
+
+    judge, seen, stamps, held, answer = _cartesian()
+    hold, model = held(stamps[50]), oracle("panda", None)
+    answer(stamps[100], hold)
+    judge._unsettled = 0.0
+    judge.event(1e-9 * stamps[100], "settings", {"largest_energy": 0.01})
+    for stamp, share in ((stamps[101], 1.0), (stamps[102], 0.4)):
+        settings, (q, v) = ToolSettings(largest_energy=0.01, share=share), judge.motion.state(stamp)
+        robot, known = settings.robot(model, q, v, stamp), judge._histories[0].at(stamp, v)
+        law = settings.torque(model, q, v, hold, stamp)[0]
+        braked = robot.braked(law, known)
+        assert np.abs(braked - law).max() > 1.0
+        reach = judge._reach(stamp, settings, haste=robot.in_haste(known))
+        judge.effort(stamp, on_the_way_to(robot.shortened(braked), reach), stamp + 10**6)
+    assert (seen, judge.counts.exact) == ([], 3)
+    assert judge.softer.now(stamps[102]) == pytest.approx(0.4, abs=1e-6)
+
+
 def test_cartesian_judge_knows_that_dampers_follow_springs_a_state_later():
     judge, seen, stamps, held, answer = _cartesian()
     first = held(stamps[90])

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from campaigns.faults.judging.braking import FORGOTTEN, LONGEST, History, Known, Robot
-from campaigns.faults.judging.judge import GAP, SEARCHED, TOLERANCE, UNSETTLED, Judge
+from campaigns.faults.judging.judge import GAP, SEARCHED, TOLERANCE, UNSETTLED, Judge, on_the_way_to
 from campaigns.faults.judging.situation import LATEST, Change, Settings, Situation
+from campaigns.faults.judging.softer import nearest_share
 from campaigns.faults.judging.tool_holds import NEARLY, holds_of, not_shortened, posture_of, pulls_there
 from campaigns.faults.judging.tool_law import MARGIN, Held, ToolSettings, pose_of
 from campaigns.faults.robot import Motion, Oracle, oracle
@@ -73,6 +74,38 @@ class CartesianJudge(Judge):
             self._ways.remove(lasts[0])  # which one it is, is not known
         self._rests = self.counts.exact > exact
         return good
+
+    def _fits(self, situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> bool:
+        if super()._fits(situation, stamp, q, v, tau):
+            return True
+        return self._falls and situation.desired is self.now.desired and self._is_softer(situation, stamp, q, v, tau)
+
+    def _is_softer(self, situation: Situation, stamp: int, q: Array, v: Array, tau: Array) -> bool:
+        """Whether gains that have fallen explain the effort of joints that are braked."""
+        settings, desired = situation.settings, situation.desired
+        model = oracle(situation.robot, situation.payload)
+        assert isinstance(settings, ToolSettings)
+        robot = settings.robot(model, q, v, stamp)
+        whole, scale = settings.torque(model, q, v, desired, stamp)
+        least, most = self.softer.bounds(stamp, unseen=self._unseen_before(stamp))
+
+        def law(share: float) -> Array:
+            return replace(settings, share=share).torque(model, q, v, desired, stamp)[0]
+
+        for _, known in self._known(stamp, v, situation):
+            if np.abs(robot.braked(whole, known) - whole).max() <= TOLERANCE * scale:
+                continue
+            reach = self._reach(stamp, settings, haste=robot.in_haste(known))
+
+            def off(share: float, known: Known = known, reach: Any = reach) -> Array:
+                limited = robot.shortened(robot.braked(law(share), known))
+                return np.asarray((limited if reach is None else on_the_way_to(limited, reach)) - tau)
+
+            share = nearest_share(off, least, most)
+            if (cut := self._meets(law(share), scale, situation, stamp, v, tau)) is not None:
+                self.softer.seen(share, stamp, cut=cut)
+                return True
+        return False
 
     def _meets(
         self, expected: Array, scale: float, situation: Situation, stamp: int, v: Array, tau: Array

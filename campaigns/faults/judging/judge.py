@@ -88,6 +88,7 @@ class Judge:
         self._robots: deque[str] = deque(["panda"], maxlen=3)
         self._loads: deque[Payload | None] = deque([None], maxlen=4)
         self._guards_robots = ["panda"]  # different ones: the guard may refuse many that the node takes
+        self._held_last: tuple[str, Payload | None] = ("panda", None)  # robot and load of the guard's last hold
         self._start = Situation()  # of a node that starts
         self.recent: deque[str] = deque(maxlen=30)  # what was done to the node
         self._last_good = 0
@@ -282,7 +283,7 @@ class Judge:
             return False
         if (reach := self._reach(stamp, settings, haste=haste)) is None:
             return None
-        return True if float(np.abs(tau - _on_the_way(limited, reach)).max()) <= TOLERANCE * scale else None
+        return True if float(np.abs(tau - on_the_way_to(limited, reach)).max()) <= TOLERANCE * scale else None
 
     def _reach(self, stamp: int, settings: Settings, *, haste: bool = False) -> tuple[Array, Array] | None:
         """The least and the most to which efforts may change since the last one, None where it is long ago."""
@@ -485,7 +486,7 @@ class Judge:
                 guesses = np.clip(none + s * s * stiff + s * damp, -limits, limits)
                 off = np.minimum(off, np.abs(guesses - tau).max(axis=1))
                 if reach is not None:
-                    off = np.minimum(off, np.abs(_on_the_way(guesses, reach) - tau).max(axis=1))
+                    off = np.minimum(off, np.abs(on_the_way_to(guesses, reach) - tau).max(axis=1))
             for k in np.argsort(off)[:3]:
                 situation = replace(base, desired=Hold(q_d[k]))
                 if self._fits(situation, stamp, q, v, tau):
@@ -643,13 +644,15 @@ class Judge:
         known = [(robot, payload) for robot, payload, _ in self._combinations()]
         robots = {robot for robot, _ in known} | {*self._guards_robots}
         loads = {payload for _, payload in known} | {*self._loads}
+        likely = [self._held_last, *(each for each in product(robots, loads) if each != self._held_last)]
         for stamp in self._states_of_the_guard(published):
             q, v = self.motion.state(stamp)
-            for robot, payload in product(robots, loads):
-                model = oracle(robot, payload)
+            for held in likely:
+                model = oracle(*held)
                 gravity = np.clip(model.gravity(q), -LIMITS, LIMITS)
                 part = np.clip(tau @ gravity / max(float(gravity @ gravity), 1e-9), 0.0, 1.0)
                 if (np.abs(tau - part * gravity) <= LARGEST_DAMPING * np.abs(model.mass_matrix(q) @ v) + 0.5).all():
+                    self._held_last = held
                     return True
         return False
 
@@ -680,7 +683,7 @@ class Judge:
         })  # fmt: skip
 
 
-def _on_the_way(wanted: Array, reach: tuple[Array, Array]) -> Array:
+def on_the_way_to(wanted: Array, reach: tuple[Array, Array]) -> Array:
     """Efforts (..., 7), their changes shortened together so that each is within reach."""
     before, most = 0.5 * (reach[0] + reach[1]), 0.5 * (reach[1] - reach[0])
     change = wanted - before

@@ -21,6 +21,7 @@ BACK = 1.5  # s after which it is
 GAP = 0.02  # s without an effort that is explained, in which it may have fallen
 STEPS = 8  # of Gauss and Newton, where many are tried; four times as many for one
 SLACK = 1e-6  # of a share
+GRID, DIFFERENCE = 17, 1e-6  # of shares that are tried, and between two of which a slope is taken
 SETTLED, NEAR = 1e-12, 0.05  # a step after which none is needed; of the largest joint's effort
 
 
@@ -67,6 +68,13 @@ class Softer:
     def _may_fall(self, stamp: int, unseen: bool) -> bool:
         return self.cut or unseen or stamp - self._at > GAP * 1e9
 
+    def bounds(self, stamp: int, *, unseen: bool = False) -> tuple[float, float]:
+        """The least and the largest share that may be in use. unseen: see `may_have_fallen`."""
+        if self._may_fall(stamp, unseen):
+            return 0.0, self.now(stamp)
+        passed = max(1e-9 * (stamp - self._at), 0.0)
+        return max(0.0, 1.0 - (1.0 - self._share) * math.exp(-passed / RECOVERY) - SLACK), self.now(stamp)
+
     def found(
         self,
         torque: Callable[[float], Array],
@@ -82,10 +90,7 @@ class Softer:
         torque: by share, without limits, quadratic in it. before: the last effort, from which tau is on its way.
         unseen: see `may_have_fallen`.
         """
-        passed = 1e-9 * (stamp - self._at)
-        most, least = self.now(stamp), 0.0
-        if not self._may_fall(stamp, unseen):
-            least = 1.0 - (1.0 - self._share) * math.exp(-max(passed, 0.0) / RECOVERY) - SLACK
+        least, most = self.bounds(stamp, unseen=unseen)
         none, stiff, damp = parts(torque)
         if not (stiff.any() or damp.any()):
             return
@@ -118,6 +123,24 @@ def shares(
     if before is not None:
         found.append(_on_its_way((tau - before)[seen], none - before[seen], stiff, damp, steps))
     return found
+
+
+def nearest_share(off: Callable[[float], Array], least: float, most: float) -> float:
+    """The share between these at which `off`, what an effort is away from what such a share gives, is least.
+
+    Also where the torque is not quadratic in it, as of joints that are braked: by Gauss and Newton with differences.
+    """
+    share = min(np.linspace(least, most, GRID), key=lambda tried: float(np.square(off(tried)).sum()))
+    for _ in range(STEPS):
+        low, high = max(share - DIFFERENCE, least), min(share + DIFFERENCE, most)
+        if low == high:
+            break
+        slope = (off(high) - off(low)) / (high - low)
+        step = float(slope @ off(share)) / max(float(slope @ slope), 1e-300)
+        share = min(max(share - step, least), most)
+        if abs(step) < SETTLED:
+            break
+    return float(share)
 
 
 def _alone(rest: Array, stiff: Array, damp: Array, steps: int) -> Array:
