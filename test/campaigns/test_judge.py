@@ -484,8 +484,8 @@ def test_judge_knows_that_the_guard_may_refuse_the_description_by_which_the_node
     judge.event(1e-9 * first + 1, "anew", None)
     stamp = first + 2 * 10**9
     judge.effort(stamp, _right(judge, stamp, stamp), stamp + 10**6)
-    for k in range(5):
-        judge.event(1e-9 * stamp + 60 * k, "robot", "panda")
+    for k, other in enumerate(("panda", "masses 1", "masses 2", "other 3", "offset 1", "panda")):
+        judge.event(1e-9 * stamp + 60 * k, "robot", other)
     for later in range(10, 400, 10):
         judge.effort(stamp + later * 10**9, _right(judge, stamp + later * 10**9, stamp), stamp + later * 10**9 + 10**6)
     assert not seen

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from campaigns.faults.judging.desired import Desired, Hold, Points, Quintics, SetPoint, Wanted, holds
+from campaigns.faults.judging.left_safe import LeftSafe
 from campaigns.faults.judging.situation import LATEST, Change, Settings, Situation, still_to_come, with_changes
 from campaigns.faults.judging.softer import Softer, parts, shares
 from campaigns.faults.judging.takeovers import between, takeovers
@@ -42,8 +43,6 @@ SEARCHED = 2000  # states among which is the one where a hold began
 RECENT = 0.25  # s: the effort before is no older
 FULL_TIME, USUAL_RATE = 0.1, 1000.0  # s from nothing to the limit, N m/s: effort_rate_limits by default
 KEPT = 50  # violations of a kind that are written down
-GUARDS_ROBOTS = 16  # different ones: it keeps its own where another one's weight is far from it, until that is accepted
-LARGEST_DAMPING = 12.0  # 1/s, at which a robot that is left safe is slowed down
 LOST = 0.3  # s during which efforts may not have come here
 PLANNED = 1.0  # s, in which a trajectory is planned: it begins where a joint without stiffness was before
 FREE_BEGINS = 4  # states with which such a trajectory may begin
@@ -86,9 +85,7 @@ class Judge:
         self._unsettled = 0.0  # until when (s) a hold may begin anywhere
         self._stops: list[float] = []  # when the node went on after it was stopped, s
         self._robots: deque[str] = deque(["panda"], maxlen=3)
-        self._loads: deque[Payload | None] = deque([None], maxlen=4)
-        self._guards_robots = ["panda"]  # different ones: the guard may refuse many that the node takes
-        self._held_last: tuple[str, Payload | None] = ("panda", None)  # robot and load of the guard's last hold
+        self._safe = LeftSafe(motion)
         self._start = Situation()  # of a node that starts
         self.recent: deque[str] = deque(maxlen=30)  # what was done to the node
         self._last_good = 0
@@ -117,11 +114,11 @@ class Judge:
         elif kind in ("payload", "settings", "desired", "points"):
             self._changes.append(Change(kind, value, time, self.counts.published))
             if kind == "payload":
-                self._loads.append(value)
+                self._safe.load(value)
         elif kind == "robot":
             self._changes.append(Change(kind, value, time, self.counts.published))
             self._robots.append(value)
-            self._guards_robots = [*(each for each in self._guards_robots if each != value), value][-GUARDS_ROBOTS:]
+            self._safe.robot(value)
         elif kind == "anew":
             self._changes.append(Change(kind, value, time, self.counts.published))
             self._unsettled = max(time + STARTS, self._unsettled)
@@ -634,27 +631,9 @@ class Judge:
         return tau.shape == (7,) and bool(np.isfinite(tau).all()) and self._leaves_safe(tau, published)
 
     def _leaves_safe(self, tau: Array, published: int) -> bool:
-        """Zero, or a part of gravity with so much damping, at the present state or one of the last that were answered.
-
-        The guard holds the robot at states that a node which hangs does not answer.
-        """
-        if not tau.any():
-            return True
-        # the guard keeps its load and its description when the node starts anew
-        known = [(robot, payload) for robot, payload, _ in self._combinations()]
-        robots = {robot for robot, _ in known} | {*self._guards_robots}
-        loads = {payload for _, payload in known} | {*self._loads}
-        likely = [self._held_last, *(each for each in product(robots, loads) if each != self._held_last)]
-        for stamp in self._states_of_the_guard(published):
-            q, v = self.motion.state(stamp)
-            for held in likely:
-                model = oracle(*held)
-                gravity = np.clip(model.gravity(q), -LIMITS, LIMITS)
-                part = np.clip(tau @ gravity / max(float(gravity @ gravity), 1e-9), 0.0, 1.0)
-                if (np.abs(tau - part * gravity) <= LARGEST_DAMPING * np.abs(model.mass_matrix(q) @ v) + 0.5).all():
-                    self._held_last = held
-                    return True
-        return False
+        """At the present state or one of the last that were answered, or that a node which hangs does not answer."""
+        known = ((robot, payload) for robot, payload, _ in self._combinations())
+        return self._safe.leaves(tau, self._states_of_the_guard(published), known)
 
     def _states_of_the_guard(self, published: int) -> Iterator[int]:
         """Stamps at which it may hold the robot: the likeliest first, then all that are not stale yet.
