@@ -92,7 +92,7 @@ def test_a_hold_that_is_begun_anew_with_states_that_are_too_old_is_known(too_lat
     began a hold with each, and learnt from them what brakes it. Where it has not read the last ones in a row, how much
     it is braked is not known at once."""
     controller, judge, seen = _cartesian()
-    stamps = (BEGIN + 10**9 + PERIOD * np.arange(600)).tolist()
+    stamps = (BEGIN + 10**9 + PERIOD * np.arange(320)).tolist()
     judge.event(1e-9 * BEGIN, "settings", {"joint_velocity_limits": SPEEDS})
     held, read, answered = None, stamps[0], 0
     for k, stamp in enumerate(stamps):
