@@ -21,16 +21,16 @@ Answers = Callable[..., list[list[str]]]
 def asked_program(folder: Path, main: Path) -> Answers:
     """Compiles `main` (C++) with the kernels of the package in `folder`; its answers to lines of commands.
 
-    Both are compiled once for all that ask, also from other processes; without optimization, which takes longer.
+    Both are compiled once for all that ask, also from other processes; more optimization takes longer than it saves.
     """
     name, include = folder.name, ("-I", folder / "include")
     kernels, program = folder / f"{name}.o", folder / main.stem
     with whole(folder):
         if not kernels.exists():
-            output_of("gcc", *STRICT, *include, "-c", folder / "src" / f"{name}.c", "-o", kernels)
+            output_of("gcc", *STRICT, "-O1", *include, "-c", folder / "src" / f"{name}.c", "-o", kernels)
         if not program.exists():
             strict = ("-std=c++17", "-Wall", "-Wextra", "-Werror", "-pthread")
-            output_of("g++", *strict, *include, main, kernels, "-o", program)
+            output_of("g++", *strict, "-O1", *include, main, kernels, "-o", program)
 
     def answers(*lines: Sequence[Any]) -> list[list[str]]:
         text = "\n".join(" ".join(words(line)) for line in lines)
