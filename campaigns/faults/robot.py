@@ -40,7 +40,7 @@ class Motion:
         return np.asarray(MIDDLE + self.amplitude * np.sin(angle))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def description(key: str) -> str:
     """URDF of a variant: "panda", "masses N" (N a percentage), "offset N" (N mm), "heavy N" (N fixed links more);
     "other N": as masses, of another robot's name."""
@@ -111,6 +111,6 @@ class Oracle:
         return self.data.oMf[self.model.getFrameId(TOOL)]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def oracle(key: str, payload: Payload | None) -> Oracle:
     return Oracle(key, payload)
