@@ -148,7 +148,8 @@ def test_a_trajectory_may_begin_at_a_set_point_that_no_effort_has_told(sent):
     assert judge.counts.wrong == (0 if sent else 1), seen[:1]
 
 
-def test_a_node_that_has_begun_anew_may_hold_a_set_point_before_an_effort_of_it_is_seen():
+@pytest.mark.parametrize("begins", ["anew", "cleaned"])
+def test_a_node_that_has_begun_anew_may_hold_a_set_point_before_an_effort_of_it_is_seen(begins):
     """Seen: it took the set-point, stood still for two seconds on a busy machine, and answered then."""
     from campaigns.faults.judging.desired import Hold, SetPoint, Wanted
     from campaigns.faults.judging.judge import Judge
@@ -163,7 +164,7 @@ def test_a_node_that_has_begun_anew_may_hold_a_set_point_before_an_effort_of_it_
     q, v = judge.motion.state(first)
     judge.effort(first, start.torque(model, q, v, Hold(q), first)[0], first + 10**6)
     judge.event(1e-9 * first + 0.1, "settings", {"terms": ("inertia", "coriolis")})
-    judge.event(1e-9 * first + 0.2, "anew", None)
+    judge.event(1e-9 * first + 0.2, begins, None)
     wanted = judge.motion.state(first)[0] + 0.0123
     judge.event(1e-9 * later - 2.0, "desired", SetPoint(Wanted(wanted, none + 0.01, none)))
     q, v = judge.motion.state(later)

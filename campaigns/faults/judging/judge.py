@@ -82,6 +82,7 @@ class Judge:
         self.now = Situation()
         self._changes: list[Change] = []
         self._answered: deque[int] = deque(maxlen=64)  # stamps
+        self._cleaned = 0.0  # when it was cleaned up last, s
         self._unsettled = 0.0  # until when (s) a hold may begin anywhere
         self._stops: list[float] = []  # when the node went on after it was stopped, s
         self._robots: deque[str] = deque(["panda"], maxlen=3)
@@ -124,6 +125,7 @@ class Judge:
             self._unsettled = max(time + STARTS, self._unsettled)
         elif kind == "cleaned":  # parameters and load stay; what is configured is the latest description
             self._changes.append(Change("robot", self._robots[-1], time, self.counts.published))
+            self._cleaned = time
             self._unsettled = max(time + STARTS, self._unsettled)
         elif kind == "unsettled":
             self._unsettled = max(time + UNSETTLED, self._unsettled)
@@ -464,11 +466,13 @@ class Judge:
         stamps = np.append(stamps, [stamp, *self._answered, *self._others])
         q_d = self.motion.positions(stamps)
         bases = [replace(self.now, robot=r, payload=p, settings=s) for r, p, s in self._combinations()]
-        if anew := self._begun_anew_as():
-            bases += anew
+        configured = bases if self._last_time - self._cleaned < STARTS else []
+        anew = self._begun_anew_as()
+        bases = [*bases, *anew]
+        if begun := [*configured, *anew]:
             for change in self._sent[::-1]:  # a set-point that came before its first effort was seen
                 if change.part == "desired" and isinstance(change.value, SetPoint):
-                    for base, desired in product(anew, (change.value, Hold(change.value.wanted.q))):
+                    for base, desired in product(begun, (change.value, Hold(change.value.wanted.q))):
                         if self._fits(replace(base, desired=desired), stamp, q, v, tau):
                             yield replace(base, desired=desired)
         before, share = self._just_before(stamp), self.softer.now(stamp)
