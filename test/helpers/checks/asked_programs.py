@@ -21,7 +21,7 @@ Answers = Callable[..., list[list[str]]]
 def asked_program(folder: Path, main: Path) -> Answers:
     """Compiles `main` (C++) with the kernels of the package in `folder`; its answers to lines of commands.
 
-    Both are compiled once for all that ask, also from other processes; more optimization takes longer than it saves.
+    Both are compiled once for all that ask, also from other processes; some optimization saves more than it takes.
     """
     name, include = folder.name, ("-I", folder / "include")
     kernels, program = folder / f"{name}.o", folder / main.stem
